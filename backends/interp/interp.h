@@ -1,0 +1,26 @@
+/* backends/interp/interp.h -- the oracle: runs IR as it is written, one thread after the other. */
+#ifndef INTERP_H
+#define INTERP_H
+
+#include "ir/ir.h"
+HD_BEGIN_DECLS
+
+/* One launch of a kernel: its argument block (runtime/artifact.h describes the layout; ir_type.h the parts) and the
+ * extents. Threads run in row-major order. A failed assert or check is reported to `report` and the thread goes on. */
+typedef struct InterpLaunch {
+  const IrFunc *kernel;
+  const void   *args;
+  int32_t       ndim;
+  int64_t       dim[HD_MAX_DIMS];
+  int64_t       at[HD_MAX_DIMS]; /* the outer coordinates of the row to run */
+  int64_t       begin, end;      /* the threads of that row                 */
+  void (*report)(void *user, const IrInst *inst, const int64_t tid[HD_MAX_DIMS], int64_t index, int64_t limit);
+  void         *user;
+  uint64_t      max_steps;       /* instructions a thread may run; 0 is no limit   */
+} InterpLaunch;
+
+/* HD_ERR_NOMEM, HD_ERR_FAULT when a thread passes max_steps, HD_ERR_UNSUPPORTED for what it cannot run. */
+HdStatus hdinterp_run(const InterpLaunch *launch, const HdAllocator *mem, HdError *err);
+
+HD_END_DECLS
+#endif

@@ -1,0 +1,72 @@
+/* heddle/module.h -- kernels from source, from IR text, or from the builder.
+ *
+ * Loading reads and checks; machine code is made when a kernel is first asked for, or found in the cache.
+ */
+#ifndef HEDDLE_MODULE_H
+#define HEDDLE_MODULE_H
+
+#include "heddle/device.h"
+HD_BEGIN_DECLS
+
+typedef struct HdModule HdModule;
+typedef struct HdKernel HdKernel;
+
+typedef struct HdDefine { /* a value for a const parameter or const of the module, as source text */
+  const char *name, *value;
+} HdDefine;
+
+typedef struct HdModuleOptions {
+  int32_t            ndefines;
+  const HdDefine    *defines;
+  int32_t            npaths;
+  const char *const *paths;     /* folders that import searches                                              */
+  bool               fast;      /* approximations allowed; results may differ between targets                */
+  bool               bounds;    /* check every array access; a failure is reported by hd_stream_wait         */
+  int32_t            width;     /* lanes of a gang: 1, 2, 4, 8, 16, 32; 0: chosen for each kernel            */
+  const char        *target;    /* NULL: this machine; else a CPU level it has, "x86-64-v3"                  */
+  int32_t            opt_level; /* 0 quick to compile, 2 the default, set by the INIT                        */
+} HdModuleOptions;
+#define HD_MODULE_OPTIONS_INIT { 0, NULL, 0, NULL, false, false, 0, NULL, 2 }
+
+/* `options` may be NULL. `name` stands for the file in messages.
+ *
+ * Ownership  the caller owns *out, until hd_module_free; kernels end with their module.
+ * Errors     HD_ERR_SOURCE: the record has the first diagnostic, hd_context_diagnostics all; HD_ERR_IR; HD_ERR_IO. */
+HD_API HdStatus hd_module_load_file(HdContext *ctx, const char *path, const HdModuleOptions *options, HdModule **out);
+HD_API HdStatus hd_module_load_source(HdContext *ctx, const char *name, const char *text, size_t size,
+                                      const HdModuleOptions *options, HdModule **out);
+HD_API HdStatus hd_module_load_ir(HdContext *ctx, const char *name, const char *text, size_t size,
+                                  const HdModuleOptions *options, HdModule **out);
+HD_API void     hd_module_free(HdModule *module);
+
+/* Names of the kernels, in the order of the source; lent for the module's life. */
+HD_API int32_t     hd_module_kernel_count(const HdModule *module);
+HD_API const char *hd_module_kernel_name(const HdModule *module, int32_t i);
+
+/* The type of a struct that the module declares, for making arrays of it. */
+HD_API HdStatus hd_module_struct(HdModule *module, const char *name, HdType *out);
+
+/* Compile a kernel for a device, or find it in the cache.
+ *
+ * Ownership  *out is the module's; it is the same for the same name and device.
+ * Errors     HD_ERR_NOT_FOUND lists the kernels; HD_ERR_COMPILE; HD_ERR_LLVM. */
+HD_API HdStatus hd_module_kernel(HdModule *module, const char *name, HdDevice device, HdKernel **out);
+
+/* What a stage of the compiler makes of the module, as text or bytes. */
+typedef enum HdEmit {
+  HD_EMIT_IR = 1, /* as the front end left it                                     */
+  HD_EMIT_IR_OPT, /* after the passes, with uniformity as comments                */
+  HD_EMIT_LLVM,   /* as given to LLVM                                             */
+  HD_EMIT_ASM,
+  HD_EMIT_OBJ,    /* an ELF object                                                */
+} HdEmit;
+
+/* `kernel` is a name, or NULL for all (one after the other; for HD_EMIT_OBJ the module must have just one).
+ * `target` is NULL for this machine, or a name that `heddle info` lists.
+ *
+ * Ownership  *data is lent until the next hd_module_emit on this module. It ends with a zero that size leaves out. */
+HD_API HdStatus hd_module_emit(HdModule *module, const char *kernel, HdEmit what, const char *target, const char **data,
+                               size_t *size);
+
+HD_END_DECLS
+#endif

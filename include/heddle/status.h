@@ -1,0 +1,39 @@
+/* heddle/status.h -- what a call returns, and the record of what went wrong.
+ *
+ * Every public call that can fail returns an HdStatus. The record behind it lies in the context and is read
+ * with hd_context_error (context.h). Nothing in Heddle prints, aborts or exits.
+ */
+#ifndef HEDDLE_STATUS_H
+#define HEDDLE_STATUS_H
+
+#include "heddle/abi.h"
+HD_BEGIN_DECLS
+
+typedef enum HdStatus {
+  HD_OK = 0,
+#define HD_ERROR(name, number, text, remedy) HD_ERR_##name = number,
+#include "heddle/errors.def"
+} HdStatus;
+
+/* A place in kernel source; `file` is NULL and `line` 0 where there is none. Lines and columns count from 1. */
+typedef struct HdSpan {
+  const char *file;
+  int32_t     line;
+  int32_t     column;
+} HdSpan;
+
+typedef struct HdError {
+  HdStatus    status;      /* a row of errors.def; its number never changes               */
+  const char *call;        /* the public function that failed: "hd_launch"                */
+  char        arg[64];     /* what was wrong: "args[2] 'x'"; empty if no argument was     */
+  char        detail[512]; /* what was wanted and what was found, in numbers              */
+  const char *remedy;      /* what to do next: the row's, or a better one known here      */
+  HdSpan      where;       /* file, line and column of kernel source; zero if none        */
+} HdError;
+
+/* The row's name ("SHAPE") and its sentence; "UNKNOWN" and "" for a number that is no row. */
+HD_API const char *hd_status_name(HdStatus status);
+HD_API const char *hd_status_text(HdStatus status);
+
+HD_END_DECLS
+#endif

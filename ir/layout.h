@@ -1,0 +1,15 @@
+/* ir/layout.h -- a kernel's argument block: where each parameter stands in it. */
+#ifndef IR_LAYOUT_H
+#define IR_LAYOUT_H
+
+#include "ir/ir.h"
+HD_BEGIN_DECLS
+
+/* Offset of each parameter, in order, each aligned as its type (arrays to 8); returns the block's size. */
+uint32_t hdir_args_layout(const IrFunc *kernel, uint32_t offset[]);
+
+/* The highest axis that tid, dim use, plus one; calls are followed. */
+int32_t hdir_launch_rank(const IrFunc *kernel);
+
+HD_END_DECLS
+#endif

@@ -1,0 +1,70 @@
+/* runtime/artifact.h -- finished code, and what the runtime must know to launch it.
+ *
+ * An artifact is the one thing that passes from the compiler to the runtime: plain data, no IR, written to and
+ * read from the cache as it is. One artifact holds one kernel in one variant.
+ */
+#ifndef RT_ARTIFACT_H
+#define RT_ARTIFACT_H
+
+#include "heddle/status.h"
+#include "heddle/types.h"
+HD_BEGIN_DECLS
+
+/* One kernel parameter. In the argument block a value is stored as in memory; an array as
+ * { void *data; int64_t length[ndim]; int64_t stride[ndim]; } (strides in elements). A struct parameter that has
+ * arrays inside is one RtParam for each of its fields, named "s.x". */
+typedef struct RtParam {
+  const char *name;
+  HdType      type;   /* of the value, or of an array's element      */
+  int32_t     ndim;   /* 0 for a value, 1..4 for an array            */
+  bool        writes; /* the kernel may store to this array          */
+  uint32_t    offset; /* bytes into the argument block, 8-aligned for arrays */
+} RtParam;
+
+typedef struct RtSignature {
+  const char    *kernel;
+  uint32_t       nparams;
+  const RtParam *params;
+  uint32_t       args_size; /* bytes of the argument block                      */
+  int32_t        rank;      /* the highest axis used by tid or dim, plus one; 0..4: a launch must have at least as many */
+} RtSignature;
+
+/* The first failed assert or check of a launch; written once, by whoever sets `state` from 0 to 1. */
+typedef struct RtFault {
+  int32_t     state; /* 0 none, 1 being written, 2 complete */
+  int32_t     line, column;
+  int32_t     has_index;
+  int64_t     index, limit;
+  int64_t     tid[HD_MAX_DIMS];
+  const char *text;  /* in the code's constants */
+  const char *file;
+} RtFault;
+
+/* What a call of kernel code runs: the threads (at[0], .., at[ndim-2], x) for begin <= x < end. */
+typedef struct RtSpan {
+  int64_t  dim[HD_MAX_DIMS]; /* of the whole launch; 1 beyond its ndim           */
+  int64_t  at[HD_MAX_DIMS];  /* coordinates; the innermost one's entry is unused */
+  int64_t  begin, end;       /* along the innermost axis, which is axis ndim - 1 */
+  int32_t  ndim;             /* 1..4 */
+  int32_t  serial;           /* one thread runs the whole launch: atomics may be plain */
+  RtFault *fault;
+} RtSpan;
+
+/* `user` is NULL for machine code. */
+typedef void (*RtEntry)(const void *args, const RtSpan *span, void *user);
+
+typedef enum RtCodeKind { RT_CODE_OBJECT = 1, RT_CODE_HOST } RtCodeKind;
+
+typedef struct RtArtifact {
+  RtSignature sig;
+  RtCodeKind  kind;
+  const char *symbol;    /* OBJECT: the entry's symbol in the ELF object             */
+  const void *code;      /* OBJECT: bytes of a relocatable ELF file                  */
+  size_t      code_size;
+  RtEntry     host;      /* HOST: call this                                          */
+  void       *host_user;
+  int32_t     width;     /* lanes of a gang, for information; 1 for HOST             */
+} RtArtifact;
+
+HD_END_DECLS
+#endif
