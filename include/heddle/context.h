@@ -41,6 +41,11 @@ HD_API const char *hd_error_format(const HdError *error, char *out, size_t size)
  * next call on the context. */
 HD_API const char *hd_context_diagnostics(const HdContext *ctx);
 
+/* For libraries on top of this one: write the record as a public call of theirs, and return `status`. `arg` may be "". */
+HD_API HdStatus hd_context_fail(HdContext *ctx, HdStatus status, const char *call, const char *arg, const char *detail);
+/* The allocator the context was made with, lent for its life. */
+HD_API const HdAllocator *hd_context_allocator(const HdContext *ctx);
+
 /* "0.1.0". */
 HD_API const char *hd_version(void);
 
