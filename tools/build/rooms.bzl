@@ -1,0 +1,36 @@
+"""A room is a folder of C that is one library. Each says who may see it; an arrow drawn backwards does not build, because
+neither the label is visible nor the header declared."""
+
+load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+
+_LOOKS_ANYWHERE = ["//tools:__subpackages__", "//tests:__subpackages__", "//bench:__subpackages__"]
+
+def room(name, deps = [], seen_by = [], **kwargs):
+    """The library of this folder's *.c and *.h. seen_by: rooms that may include it; tools, tests and bench always may."""
+    cc_library(
+        name = name,
+        srcs = native.glob(["*.c"], allow_empty = True),
+        hdrs = native.glob(["*.h", "*.def", "*.inc"], allow_empty = True),
+        deps = deps,
+        visibility = ["%s:__subpackages__" % r for r in seen_by] + _LOOKS_ANYWHERE,
+        **kwargs
+    )
+
+    # The sources as files: for the build's identity, and for tests that read tables.
+    native.filegroup(
+        name = "files",
+        srcs = native.glob(["*.c", "*.h", "*.def", "*.inc"], allow_empty = True),
+        visibility = ["//visibility:public"],
+    )
+
+def room_tests(deps, data = [], helpers = [], size = "medium", exclude = [], **kwargs):
+    """One GoogleTest program for each *_test.cc of this folder. helpers: sources and headers that all of them share."""
+    for src in native.glob(["*_test.cc"], exclude = exclude, allow_empty = True):
+        cc_test(
+            name = src[:-len(".cc")],
+            srcs = [src] + helpers,
+            deps = deps + ["@googletest//:gtest_main"],
+            data = data,
+            size = size,
+            **kwargs
+        )
