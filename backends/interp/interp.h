@@ -17,9 +17,13 @@ typedef struct InterpLaunch {
   void (*report)(void *user, const IrInst *inst, const int64_t tid[HD_MAX_DIMS], int64_t index, int64_t limit);
   void         *user;
   uint64_t      max_steps;       /* instructions a thread may run; 0 is no limit   */
+  /* Asked before each access to memory that is not the thread's own; false ends the run with HD_ERR_FAULT. NULL: all
+   * addresses are taken to be good. */
+  bool (*may_access)(void *user, const void *address, size_t size);
 } InterpLaunch;
 
-/* HD_ERR_NOMEM, HD_ERR_FAULT when a thread passes max_steps, HD_ERR_UNSUPPORTED for what it cannot run. */
+/* HD_ERR_NOMEM; HD_ERR_FAULT when a thread passes max_steps, leaves its local memory, or may not access an address;
+ * HD_ERR_UNSUPPORTED for what it cannot run (recursion). The IR must be valid (hdir_verify). */
 HdStatus hdinterp_run(const InterpLaunch *launch, const HdAllocator *mem, HdError *err);
 
 HD_END_DECLS
