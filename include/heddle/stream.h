@@ -17,6 +17,9 @@ typedef enum HdStreamMode { HD_STREAM_SYNC, HD_STREAM_ASYNC } HdStreamMode;
 HD_API HdStatus hd_stream_new(HdContext *ctx, HdDevice device, HdStreamMode mode, HdStream **out);
 HD_API void     hd_stream_free(HdStream *stream);
 
+/* The device the stream was made for. */
+HD_API HdDevice hd_stream_device(const HdStream *stream);
+
 /* Wait until all work given so far is done.
  *
  * Errors     HD_ERR_FAULT: the first assert or bounds check that failed in a kernel since the last wait, with the

@@ -1,0 +1,190 @@
+/* sim/particles.c -- the host side of sim/particles.hd: sorts by cell, then steps, twice-buffered. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/sim.h"
+
+enum { COUNT_CELLS, SCAN_BLOCKS, SCAN_SUMS, SCAN_APPLY, SCATTER, SORT_CELLS, REORDER, STEP, ENERGIES, NKERNELS };
+static const char *const kernel_names[] = {"count_cells", "scan_blocks", "scan_sums", "scan_apply", "scatter",
+                                           "sort_cells",  "reorder",     "step",      "energies",   NULL};
+
+enum { SCAN_BLOCK = 256 }; /* const BLOCK of particles.hd */
+
+/* The structs of particles.hd, as C lays them out. */
+typedef struct Grid {
+  float   lo[3], scale;
+  int32_t cells[3];
+} Grid;
+typedef struct Material {
+  float radius, inv_mass, stiffness, damping, friction;
+} Material;
+
+struct HdSimParticles {
+  HdContext            *ctx;
+  HdStream             *stream;
+  HdModule             *module;
+  HdKernel             *kernel[NKERNELS];
+  HdSimParticlesOptions options;
+  Grid                  grid;
+  Material              material;
+  int64_t               n, cells, blocks;
+  HdArray               x, v, id;                   /* the state                                 */
+  HdArray               x_sorted, v_sorted, id_sorted;
+  HdArray               cell, order;                /* (n)                                       */
+  HdArray               count, first, next, sum;    /* (cells), (cells + 1), (cells), (blocks)   */
+  HdArray               energy;                     /* (n)                                       */
+};
+
+static HdStatus bad(HdContext *ctx, const char *arg, const char *detail) {
+  return hd_context_fail(ctx, HD_ERR_ARG, "hd_sim_particles_new", arg, detail);
+}
+
+static HdStatus check_options(HdContext *ctx, const HdSimParticlesOptions *o, int64_t n) {
+  if (n < 0 || n > INT32_MAX) return bad(ctx, "n", "wanted 0 to 2147483647 particles");
+  if (!(o->radius > 0)) return bad(ctx, "options.radius", "wanted a positive length");
+  if (!(o->density > 0)) return bad(ctx, "options.density", "wanted a positive density");
+  if (!(o->stiffness > 0)) return bad(ctx, "options.stiffness", "wanted a positive stiffness");
+  if (!(o->restitution > 0 && o->restitution <= 1)) return bad(ctx, "options.restitution", "wanted 0 < e <= 1");
+  if (!(o->friction >= 0)) return bad(ctx, "options.friction", "wanted a coefficient of at least 0");
+  for (int a = 0; a < 3; a++) {
+    if (!(o->hi[a] - o->lo[a] > 2 * o->radius)) return bad(ctx, "options.hi", "the box must hold one particle");
+    if (!((o->hi[a] - o->lo[a]) / (2 * o->radius) < 1024)) return bad(ctx, "options.hi", "at most 1024 cells an axis");
+  }
+  return HD_OK;
+}
+
+static void make_grid(HdSimParticles *p) {
+  const HdSimParticlesOptions *o = &p->options;
+  p->grid.scale = 1 / (2.0001f * o->radius);
+  p->cells = 1;
+  for (int a = 0; a < 3; a++) {
+    p->grid.lo[a] = o->lo[a];
+    p->grid.cells[a] = (int32_t)floorf((o->hi[a] - o->lo[a]) * p->grid.scale) + 1;
+    p->cells *= p->grid.cells[a];
+  }
+  p->blocks = (p->cells + SCAN_BLOCK - 1) / SCAN_BLOCK;
+}
+
+/* The dashpot that gives a linear spring the coefficient of restitution e between two equal masses. */
+static void make_material(HdSimParticles *p) {
+  const HdSimParticlesOptions *o = &p->options;
+  float mass = o->density * 4.18879020f * o->radius * o->radius * o->radius;
+  float ln_e = logf(o->restitution);
+  float ratio = -ln_e / sqrtf(ln_e * ln_e + 9.86960440f);
+  p->material = (Material){o->radius, 1 / mass, o->stiffness, 2 * ratio * sqrtf(o->stiffness * mass / 2), o->friction};
+}
+
+static HdStatus make_arrays(HdSimParticles *p, HdDevice device) {
+  HdType vec3 = hd_type_vec(HD_F32, 3), i32 = hd_type_scalar(HD_I32), f32 = hd_type_scalar(HD_F32);
+  struct {
+    HdArray *array;
+    HdType   type;
+    int64_t  length;
+  } all[] = {{&p->x, vec3, p->n},         {&p->v, vec3, p->n},        {&p->id, i32, p->n},
+             {&p->x_sorted, vec3, p->n},  {&p->v_sorted, vec3, p->n}, {&p->id_sorted, i32, p->n},
+             {&p->cell, i32, p->n},       {&p->order, i32, p->n},     {&p->count, i32, p->cells},
+             {&p->first, i32, p->cells + 1}, {&p->next, i32, p->cells}, {&p->sum, i32, p->blocks},
+             {&p->energy, f32, p->n}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    HDSIM_TRY(hd_array_zeros(p->ctx, device, all[i].type, 1, &all[i].length, all[i].array));
+  return HD_OK;
+}
+
+static HdStatus start(HdSimParticles *p, HdDevice device, const float x[]) {
+  HDSIM_TRY(hdsim_load(p->ctx, "particles", device, kernel_names, &p->module, p->kernel));
+  HDSIM_TRY(make_arrays(p, device));
+  if (p->n == 0) return HD_OK;
+  HdArray from;
+  HDSIM_TRY(hd_array_borrow(p->ctx, device, p->x.type, 1, &p->n, NULL, (void *)x, &from));
+  HDSIM_TRY(hd_array_copy(p->stream, from, p->x));
+  HDSIM_TRY(hd_stream_wait(p->stream));
+  for (int64_t i = 0; i < p->n; i++) ((int32_t *)p->id.data)[i] = (int32_t)i;
+  return HD_OK;
+}
+
+HdStatus hd_sim_particles_new(HdContext *ctx, HdStream *stream, const HdSimParticlesOptions *options, int64_t n,
+                              const float x[], HdSimParticles **out) {
+  HdSimParticlesOptions defaults = HD_SIM_PARTICLES_OPTIONS_INIT;
+  if (!options) options = &defaults;
+  HDSIM_TRY(check_options(ctx, options, n));
+  HdDevice device = hd_stream_device(stream);
+  HdSimParticles *p = hdsim_alloc(ctx, sizeof *p);
+  if (!p) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_sim_particles_new", "", "");
+  p->ctx = ctx;
+  p->stream = stream;
+  p->options = *options;
+  p->n = n;
+  make_grid(p);
+  make_material(p);
+  HdStatus status = start(p, device, x);
+  if (status == HD_OK) *out = p;
+  else hd_sim_particles_free(p);
+  return status;
+}
+
+void hd_sim_particles_free(HdSimParticles *p) {
+  if (!p) return;
+  HdArray *all[] = {&p->x,     &p->v,    &p->id,   &p->x_sorted, &p->v_sorted, &p->id_sorted, &p->cell, &p->order,
+                    &p->count, &p->first, &p->next, &p->sum,      &p->energy};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_array_free(p->ctx, all[i]);
+  hd_module_free(p->module);
+  hdsim_release(p->ctx, p, sizeof *p);
+}
+
+static HdStatus sort(HdSimParticles *p) {
+  HdArg grid = hd_arg_value(hd_type_struct(sizeof(Grid)), &p->grid);
+  HdArg x = hd_arg_array(&p->x), v = hd_arg_array(&p->v), id = hd_arg_array(&p->id), cell = hd_arg_array(&p->cell);
+  HdArg count = hd_arg_array(&p->count), sum = hd_arg_array(&p->sum), first = hd_arg_array(&p->first);
+  HdArg next = hd_arg_array(&p->next), order = hd_arg_array(&p->order);
+  HDSIM_TRY(hd_array_clear(p->stream, p->count));
+  HDSIM_TRY(HDSIM_RUN1(p->kernel[COUNT_CELLS], p->stream, p->n, x, grid, cell, count));
+  HDSIM_TRY(HDSIM_RUN1(p->kernel[SCAN_BLOCKS], p->stream, p->blocks, count, sum));
+  HDSIM_TRY(HDSIM_RUN1(p->kernel[SCAN_SUMS], p->stream, 1, sum));
+  HDSIM_TRY(HDSIM_RUN1(p->kernel[SCAN_APPLY], p->stream, p->blocks, count, sum, first, next));
+  HDSIM_TRY(HDSIM_RUN1(p->kernel[SCATTER], p->stream, p->n, cell, next, order));
+  HDSIM_TRY(HDSIM_RUN1(p->kernel[SORT_CELLS], p->stream, p->cells, first, order));
+  return HDSIM_RUN1(p->kernel[REORDER], p->stream, p->n, order, x, v, id, hd_arg_array(&p->x_sorted),
+                    hd_arg_array(&p->v_sorted), hd_arg_array(&p->id_sorted));
+}
+
+static HdStatus step(HdSimParticles *p, float dt) {
+  HDSIM_TRY(sort(p));
+  const HdSimParticlesOptions *o = &p->options;
+  HDSIM_TRY(HDSIM_RUN1(p->kernel[STEP], p->stream, p->n, hd_arg_array(&p->x_sorted), hd_arg_array(&p->v_sorted),
+                       hd_arg_array(&p->first), hd_arg_value(hd_type_struct(sizeof(Grid)), &p->grid),
+                       hd_arg_value(hd_type_struct(sizeof(Material)), &p->material), hdsim_vec(3, o->lo),
+                       hdsim_vec(3, o->hi), hdsim_vec(4, o->ball), hdsim_vec(3, o->gravity), hd_arg_f32(dt),
+                       hd_arg_array(&p->x), hd_arg_array(&p->v)));
+  HdArray id = p->id;
+  p->id = p->id_sorted;
+  p->id_sorted = id;
+  return HD_OK;
+}
+
+HdStatus hd_sim_particles_step(HdSimParticles *p, float dt, int32_t steps) {
+  if (!(dt > 0 && dt <= hd_sim_particles_max_dt(p)))
+    return hd_context_fail(p->ctx, HD_ERR_ARG, "hd_sim_particles_step", "dt",
+                           "wanted 0 < dt <= hd_sim_particles_max_dt; take more, shorter steps");
+  for (int32_t i = 0; i < steps; i++) HDSIM_TRY(step(p, dt));
+  return HD_OK;
+}
+
+float hd_sim_particles_max_dt(const HdSimParticles *p) {
+  return 0.2f * 6.28318531f * sqrtf(0.5f / (p->material.inv_mass * p->options.stiffness));
+}
+
+HdArray hd_sim_particles_x(const HdSimParticles *p) { return p->x; }
+HdArray hd_sim_particles_v(const HdSimParticles *p) { return p->v; }
+HdArray hd_sim_particles_id(const HdSimParticles *p) { return p->id; }
+HdModule *hd_sim_particles_module(const HdSimParticles *p) { return p->module; }
+const HdSimParticlesOptions *hdsim_particles_options(const HdSimParticles *p) { return &p->options; }
+
+HdStatus hd_sim_particles_energy(HdSimParticles *p, double *joule) {
+  HDSIM_TRY(HDSIM_RUN1(p->kernel[ENERGIES], p->stream, p->n, hd_arg_array(&p->v), hd_arg_f32(p->material.inv_mass),
+                       hd_arg_array(&p->energy)));
+  HDSIM_TRY(hd_stream_wait(p->stream));
+  double sum = 0;
+  for (int64_t i = 0; i < p->n; i++) sum += ((float *)p->energy.data)[i];
+  *joule = sum;
+  return HD_OK;
+}

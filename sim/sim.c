@@ -1,0 +1,28 @@
+/* sim/sim.c -- loading a simulation's kernels, and host memory from the context's allocator. */
+#include "sim/sim.h"
+
+#include <string.h>
+
+HdStatus hdsim_load(HdContext *ctx, const char *source, HdDevice device, const char *const names[], HdModule **module,
+                    HdKernel *kernels[]) {
+  const char *text = hdsim_source(source);
+  if (!text) return hd_context_fail(ctx, HD_ERR_NOT_FOUND, "hdsim_load", source, "no such embedded module");
+  char name[64] = "sim/";
+  strncat(name, source, sizeof name - 8);
+  strcat(name, ".hd");
+  HDSIM_TRY(hd_module_load_source(ctx, name, text, strlen(text), NULL, module));
+  for (int i = 0; names[i]; i++) HDSIM_TRY(hd_module_kernel(*module, names[i], device, &kernels[i]));
+  return HD_OK;
+}
+
+void *hdsim_alloc(HdContext *ctx, size_t size) {
+  const HdAllocator *mem = hd_context_allocator(ctx);
+  void *p = mem->resize(mem->user, NULL, 0, size);
+  if (p) memset(p, 0, size);
+  return p;
+}
+
+void hdsim_release(HdContext *ctx, void *p, size_t size) {
+  const HdAllocator *mem = hd_context_allocator(ctx);
+  if (p) mem->resize(mem->user, p, size, 0);
+}
