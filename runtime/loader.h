@@ -1,0 +1,25 @@
+/* runtime/loader.h -- from a relocatable ELF object to code that can be called.
+ *
+ * The object may come from a file that anyone could have written: every offset, size and index in it is checked, and
+ * what is not understood is refused. (What the code does once it is called is another matter: a cache folder that
+ * others may write to is not used, cache.h.) x86-64 only; the loader needs no memory but the mapping it makes.
+ */
+#ifndef RT_LOADER_H
+#define RT_LOADER_H
+
+#include "base/fail.h"
+HD_BEGIN_DECLS
+
+typedef struct RtImage {
+  void  *base; /* of the mapping: code, then constants, then data */
+  size_t size;
+  void  *entry;
+} RtImage;
+
+/* Load `object` and find the function `symbol` in it. HD_ERR_FORMAT says what is wrong with the object;
+ * HD_ERR_UNSUPPORTED names a relocation or symbol that is not known here; HD_ERR_SYSTEM if there is no memory to map. */
+HdStatus hdrt_image_load(const void *object, size_t size, const char *symbol, HdError *err, RtImage *out);
+void     hdrt_image_free(RtImage *image); /* also one that is all zero */
+
+HD_END_DECLS
+#endif
