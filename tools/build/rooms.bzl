@@ -5,11 +5,12 @@ load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
 
 _LOOKS_ANYWHERE = ["//tools:__subpackages__", "//tests:__subpackages__", "//bench:__subpackages__"]
 
-def room(name, deps = [], seen_by = [], **kwargs):
-    """The library of this folder's *.c and *.h. seen_by: rooms that may include it; tools, tests and bench always may."""
+def room(name, deps = [], seen_by = [], made = [], **kwargs):
+    """The library of this folder's *.c and *.h, and of sources made by the build. seen_by: rooms that may include it;
+    tools, tests and bench always may."""
     cc_library(
         name = name,
-        srcs = native.glob(["*.c"], allow_empty = True),
+        srcs = native.glob(["*.c"], allow_empty = True) + made,
         hdrs = native.glob(["*.h", "*.def", "*.inc"], allow_empty = True),
         deps = deps,
         visibility = ["%s:__subpackages__" % r for r in seen_by] + _LOOKS_ANYWHERE,
