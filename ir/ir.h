@@ -125,6 +125,7 @@ struct IrModule {
   uint32_t     nfuncs, cap_funcs;
   const char **files;
   uint32_t     nfiles, cap_files;
+  Map          by_name; /* of functions; kept by func_new and func_remove */
 };
 
 /* --- modules and functions --- */
@@ -151,6 +152,7 @@ double  hdir_const_f64(const IrValue *v);
 IrValue  *hdir_value_new(IrFunc *fn, const IrType *type);
 IrInst   *hdir_inst_new(IrFunc *fn, IrOp op, uint32_t nargs, IrValue *const args[], uint32_t nres,
                         const IrType *const res[]); /* not yet in a region */
+/* Not attached yet: put it into parent->sub[] and count it in parent->nsubs. */
 IrRegion *hdir_region_new(IrFunc *fn, IrInst *parent, uint32_t nparams, const IrType *const params[]);
 void      hdir_append(IrRegion *r, IrInst *i);
 void      hdir_insert_before(IrInst *at, IrInst *i);

@@ -1,0 +1,8 @@
+/* ir/ops.c -- ops.def as an array. */
+#include "ir/ir.h"
+
+const IrOpRow hdir_ops[IR_NOPS] = {
+#define IR_OP(name, operands, result, effect, imm, laws, meaning)                                                      \
+  {#name, operands, result, FX_##effect, IR_IMM_##imm, laws, meaning},
+#include "ir/ops.def"
+};
