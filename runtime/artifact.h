@@ -38,6 +38,7 @@ typedef struct RtFault {
   int64_t     tid[HD_MAX_DIMS];
   const char *text;  /* in the code's constants */
   const char *file;
+  int32_t     status; /* 0 stands for HD_ERR_FAULT; HOST code may have another reason */
 } RtFault;
 
 /* What a call of kernel code runs: the threads (at[0], .., at[ndim-2], x) for begin <= x < end. */
@@ -50,7 +51,14 @@ typedef struct RtSpan {
   RtFault *fault;
 } RtSpan;
 
-/* `user` is NULL for machine code. */
+/* What HOST code gets as `user`: its own, and the memory it may use in this call (NULL: the system's; the context's
+ * allocator is not for the thread it runs on). */
+typedef struct RtHost {
+  void              *user;
+  const HdAllocator *mem;
+} RtHost;
+
+/* `user` is NULL for machine code, an RtHost for HOST code. */
 typedef void (*RtEntry)(const void *args, const RtSpan *span, void *user);
 
 typedef enum RtCodeKind { RT_CODE_OBJECT = 1, RT_CODE_HOST } RtCodeKind;
@@ -65,6 +73,17 @@ typedef struct RtArtifact {
   void       *host_user;
   int32_t     width;     /* lanes of a gang, for information; 1 for HOST             */
 } RtArtifact;
+
+/* --- as bytes (artifact.c) --- */
+typedef struct RtWriter RtWriter;
+typedef struct RtReader RtReader;
+
+void hdrt_put_signature(RtWriter *w, const RtSignature *s);
+void hdrt_put_artifact(RtWriter *w, const RtArtifact *a); /* of kind OBJECT */
+/* The parameters go to params[0..max); strings and code are lent from the reader's bytes. Count first with NULL. False if
+ * the bytes are not what put wrote. */
+bool hdrt_get_signature(RtReader *r, RtParam *params, uint32_t max, RtSignature *out);
+bool hdrt_get_artifact(RtReader *r, RtArtifact *out); /* all but sig */
 
 HD_END_DECLS
 #endif

@@ -9,12 +9,15 @@
 #include "heddle/types.h"
 HD_BEGIN_DECLS
 
-typedef struct RtWriter {
+typedef struct RtWriter RtWriter;
+typedef struct RtReader RtReader;
+
+struct RtWriter {
   const HdAllocator *mem;
   uint8_t           *data;
   size_t             len, cap;
   bool               failed;
-} RtWriter;
+};
 
 void hdrt_put(RtWriter *w, const void *p, size_t n);
 void hdrt_put_u32(RtWriter *w, uint32_t x);
@@ -22,10 +25,10 @@ void hdrt_put_u64(RtWriter *w, uint64_t x);
 void hdrt_put_str(RtWriter *w, const char *s); /* length, bytes, a zero */
 void hdrt_writer_free(RtWriter *w);
 
-typedef struct RtReader {
+struct RtReader {
   const uint8_t *at, *end;
   bool           failed;
-} RtReader;
+};
 
 const void *hdrt_get(RtReader *r, size_t n); /* n bytes, lent; NULL after a failure */
 uint32_t    hdrt_get_u32(RtReader *r);       /* 0 after a failure                   */

@@ -1,0 +1,86 @@
+/* runtime/artifact.c -- artifacts as bytes, for the cache.
+ *
+ * The reader trusts nothing: counts, enums and offsets are checked, although the cache has verified a checksum before.
+ */
+#include "runtime/artifact.h"
+
+#include <string.h>
+
+#include "runtime/bytes.h"
+
+enum { MAX_PARAMS = 4096 };
+
+static void put_type(RtWriter *w, HdType t) {
+  uint8_t b[4] = {t.kind, t.scalar, t.rows, t.cols};
+  hdrt_put(w, b, 4);
+  hdrt_put_u32(w, t.size);
+}
+
+static HdType get_type(RtReader *r) {
+  HdType t;
+  memset(&t, 0, sizeof t);
+  const uint8_t *b = hdrt_get(r, 4);
+  if (b) t = (HdType){b[0], b[1], b[2], b[3], 0};
+  t.size = hdrt_get_u32(r);
+  if (t.kind < HD_KIND_SCALAR || t.kind > HD_KIND_STRUCT || t.scalar > HD_F64) r->failed = true;
+  return t;
+}
+
+void hdrt_put_signature(RtWriter *w, const RtSignature *s) {
+  hdrt_put_str(w, s->kernel);
+  hdrt_put_u32(w, s->args_size);
+  hdrt_put_u32(w, (uint32_t)s->rank);
+  hdrt_put_u32(w, s->nparams);
+  for (uint32_t i = 0; i < s->nparams; i++) {
+    const RtParam *p = &s->params[i];
+    hdrt_put_str(w, p->name);
+    put_type(w, p->type);
+    hdrt_put_u32(w, (uint32_t)p->ndim);
+    hdrt_put_u32(w, p->writes);
+    hdrt_put_u32(w, p->offset);
+  }
+}
+
+static void get_param(RtReader *r, uint32_t args_size, RtParam *p) {
+  p->name = hdrt_get_str(r);
+  p->type = get_type(r);
+  p->ndim = (int32_t)hdrt_get_u32(r);
+  p->writes = hdrt_get_u32(r) != 0;
+  p->offset = hdrt_get_u32(r);
+  if (p->ndim < 0 || p->ndim > HD_MAX_DIMS) r->failed = true;
+  uint64_t size = p->ndim ? 8 + 16 * (uint64_t)p->ndim : p->type.size;
+  if (p->offset > args_size || size > args_size - p->offset) r->failed = true;
+}
+
+bool hdrt_get_signature(RtReader *r, RtParam *params, uint32_t max, RtSignature *out) {
+  RtSignature s = {.kernel = hdrt_get_str(r), .params = params};
+  s.args_size = hdrt_get_u32(r);
+  s.rank = (int32_t)hdrt_get_u32(r);
+  s.nparams = hdrt_get_u32(r);
+  if (s.rank < 0 || s.rank > HD_MAX_DIMS || s.nparams > MAX_PARAMS) r->failed = true;
+  for (uint32_t i = 0; i < s.nparams && !r->failed; i++) {
+    RtParam p;
+    get_param(r, s.args_size, &p);
+    if (params && i < max) params[i] = p;
+  }
+  if (params && s.nparams > max) r->failed = true;
+  if (!r->failed) *out = s;
+  return !r->failed;
+}
+
+void hdrt_put_artifact(RtWriter *w, const RtArtifact *a) {
+  hdrt_put_str(w, a->symbol);
+  hdrt_put_u32(w, (uint32_t)a->width);
+  hdrt_put_u64(w, a->code_size);
+  hdrt_put(w, a->code, a->code_size);
+}
+
+bool hdrt_get_artifact(RtReader *r, RtArtifact *out) {
+  RtArtifact a = {.kind = RT_CODE_OBJECT, .symbol = hdrt_get_str(r)};
+  a.width = (int32_t)hdrt_get_u32(r);
+  a.code_size = hdrt_get_u64(r);
+  a.code = hdrt_get(r, a.code_size);
+  if (a.width < 1 || a.width > 64) r->failed = true;
+  if (!r->failed) *out = a;
+  return !r->failed;
+}

@@ -1,0 +1,63 @@
+/* runtime/device.h -- a device: its memory, its threads, and the table of functions that all kinds implement.
+ *
+ * Code is loaded onto a device once and then launched by streams (stream.h). Memory of both kinds is the host's.
+ */
+#ifndef RT_DEVICE_H
+#define RT_DEVICE_H
+
+#include <stdatomic.h>
+
+#include "runtime/artifact.h"
+#include "runtime/loader.h"
+#include "runtime/memory.h"
+#include "runtime/threads.h"
+#include "runtime/view.h"
+
+typedef struct RtDevice RtDevice;
+
+/* Code that is ready to run on one device. */
+typedef struct RtCode {
+  RtDevice   *device;
+  const char *kernel; /* its name; lent by whoever loaded it, for as long */
+  RtEntry     entry;
+  void       *host_user;
+  RtImage     image; /* zero for HOST code */
+  int32_t     width;
+  RtCodeKind  kind;
+} RtCode;
+
+typedef struct RtLaunch {
+  const RtCode *code;
+  const void   *args;
+  int64_t       dim[HD_MAX_DIMS]; /* 1 beyond ndim; their product fits an int64_t */
+  int32_t       ndim;
+} RtLaunch;
+
+typedef struct RtDeviceOps {
+  const char *name;
+  HdStatus (*alloc)(RtDevice *d, size_t size, HdError *err, HdBlock **out);
+  void (*free)(RtDevice *d, HdBlock *b);
+  void (*copy)(RtDevice *d, const RtView *from, const RtView *to);
+  void (*clear)(RtDevice *d, const RtView *v);
+  HdStatus (*load)(RtDevice *d, const RtArtifact *a, HdError *err, RtCode *out);
+  void (*unload)(RtDevice *d, RtCode *code);
+  /* Run a launch to its end. `mem` is memory that code of this device may use meanwhile. */
+  void (*run)(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
+} RtDeviceOps;
+
+struct RtDevice {
+  const RtDeviceOps *ops;
+  const HdAllocator *mem;
+  RtPool             pool;
+  RtThreads         *threads;       /* NULL where launches run on the caller's thread alone  */
+  _Atomic int32_t    async;         /* asynchronous streams alive; while there are none, no two launches run at once */
+};
+
+extern const RtDeviceOps hdrt_cpu_ops;    /* machine code, on all threads        */
+extern const RtDeviceOps hdrt_interp_ops; /* HOST code, thread after thread      */
+
+/* `threads` is lent. Allocates nothing. */
+void hdrt_device_init(RtDevice *d, const RtDeviceOps *ops, const HdAllocator *mem, RtThreads *threads);
+void hdrt_device_end(RtDevice *d);
+
+#endif

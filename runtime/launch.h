@@ -1,0 +1,12 @@
+/* runtime/launch.h -- running a launch: on the calling thread alone, or shared among the device's threads. */
+#ifndef RT_LAUNCH_H
+#define RT_LAUNCH_H
+
+#include "runtime/device.h"
+
+/* Both run every thread of the launch once, with the floating-point environment that kernels are promised: rounding to
+ * nearest, denormals kept, no traps. */
+void hdrt_run_serial(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
+void hdrt_run_shared(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
+
+#endif
