@@ -1,0 +1,147 @@
+// tests/diff/diff.h -- one kernel, many ways to run it, and the same bytes each time.
+//
+// A Case is a kernel with a description of its arguments: how long each array is for given extents of the launch, and
+// what is in it. Inputs are made from that and a seed; a run changes them; two runs are compared byte by byte, where a NaN
+// equals any other NaN of its type. Around and between the elements lie bytes that nobody may change.
+#ifndef DIFF_H
+#define DIFF_H
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/ir.h"
+
+namespace diff {
+
+// SplitMix64 (Steele et al., OOPSLA 2014): small, and the same everywhere.
+class Rng {
+public:
+  explicit Rng(uint64_t seed) : state_(seed) {}
+  uint64_t Next() {
+    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  int  Below(int n) { return (int)(Next() % (uint64_t)n); } // 0 .. n-1
+  int  In(int lo, int hi) { return lo + Below(hi - lo + 1); } // both ends included
+  bool Chance(int percent) { return Below(100) < percent; }
+  double Unit() { return (double)(Next() >> 11) * 0x1p-53; }
+
+private:
+  uint64_t state_;
+};
+
+// The length of an axis: per * n + extra, n being the launch's extent along `axis`.
+struct Extent {
+  static constexpr int kNone = -1; // n is 0
+  static constexpr int kAll = -2;  // n is the number of threads
+  int axis = kNone, per = 1, extra = 0;
+};
+
+enum class Role {
+  kRead,   // nobody writes it
+  kOwn,    // each thread reads and writes elements of its own
+  kAtomic, // changed by atomics whose order does not matter
+};
+
+// What an array or value holds: any bits at all, special values among them, or numbers of a range.
+struct Fill {
+  bool   wild = true;
+  double lo = 0, hi = 1; // integers: lo <= x < hi
+};
+
+struct ArraySpec {
+  Role                role = Role::kRead;
+  std::vector<Extent> extent;
+  Fill                fill;
+};
+
+struct Param {
+  std::vector<ArraySpec> arrays; // one for each array in the parameter's type, in order
+  Fill                   fill;   // of what is not an array
+  int                    alias = -1; // an array that is the one of this earlier parameter
+};
+
+struct Case {
+  std::string          name;   // for messages
+  IrModule            *module = nullptr;
+  std::string          kernel;
+  std::vector<Param>   params;
+  std::vector<int64_t> dim;    // of a launch; the last axis also takes ragged sizes
+  bool                 ragged = true;
+  uint64_t             seed = 1;
+};
+
+// --- the description as text: lines that begin with "diff:" in comments of the file (kernels/README.md) ---
+std::string Describe(const Case &c, const char *comment); // each line after `comment`
+// Reads every "diff:" line for `kernel`, whose parameters `fn` has. Returns a message, or "".
+std::string ReadDescription(const std::string &text, const IrFunc *fn, Case *c);
+
+// --- inputs ---
+enum class Layout { kDense, kStrided };
+
+struct Buffer {
+  std::vector<uint8_t> bytes;
+  int64_t              origin = 0; // of element 0, in bytes
+  const IrType        *elem = nullptr;
+  Role                 role = Role::kRead;
+  std::vector<int64_t> length, stride;
+  int                  alias = -1; // the buffer that it shares
+};
+
+struct Inputs {
+  std::vector<Buffer>   buffers;
+  std::vector<uint8_t>  args; // the argument block
+  std::vector<uint32_t> patch; // where in `args` each buffer's description stands
+  std::vector<int64_t>  dim;
+
+  void *Bind(); // write the addresses; the argument block
+};
+
+Inputs MakeInputs(const Case &c, const std::vector<int64_t> &dim, Layout layout, uint64_t seed);
+
+// "" where all agrees, else what differs first.
+std::string Compare(const Inputs &want, const Inputs &got);
+
+// --- ways to run; each returns "" or what went wrong ---
+std::string RunInterp(const IrFunc *kernel, Inputs *in);
+
+std::string Text(const IrModule *m);
+
+// A copy of a module in an arena of its own, through text and back.
+class Copy {
+public:
+  explicit Copy(const IrModule *m) : Copy(Text(m)) {}
+  explicit Copy(const std::string &text);
+  ~Copy();
+  Copy(const Copy &) = delete;
+  std::string Run(const std::string &passes); // hdopt_run and a verifier; "" or the error
+  IrFunc     *Find(const std::string &name) const { return hdir_func_find(module, name.c_str()); }
+
+  IrModule   *module = nullptr;
+  std::string problem; // of the copy itself, "" if none
+
+private:
+  Arena arena_;
+};
+
+// --- the whole comparison ---
+struct CheckOptions {
+  std::vector<std::string> pipelines = {"cpu"}; // each after "canon", whose result on the interpreter is the truth
+  std::vector<int64_t>     inner = {0, 1, 19};  // extents of the last axis, for ragged cases
+  std::vector<Layout>      layouts = {Layout::kDense, Layout::kStrided};
+};
+
+struct Verdict {
+  bool        valid = true; // the truth could be had: no access out of bounds, no assert that fails
+  std::string failure;      // "" if all agree
+};
+
+Verdict Check(const Case &c, const CheckOptions &options);
+
+} // namespace diff
+
+#endif

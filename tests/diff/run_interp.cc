@@ -1,0 +1,101 @@
+// tests/diff/run_interp.cc -- a whole launch on the interpreter, and copies of modules for passes to work on.
+#include <cstring>
+
+#include "backends/interp/interp.h"
+#include "diff.h"
+#include "passes/passes.h"
+
+namespace diff {
+namespace {
+
+struct Watch {
+  const Inputs *in;
+  std::string   failed; // the first assert or check that did
+};
+
+void Report(void *user, const IrInst *i, const int64_t *tid, int64_t index, int64_t limit) {
+  std::string &to = ((Watch *)user)->failed;
+  if (to.empty())
+    to = std::string(i->text ? i->text : "") + " failed in thread " + std::to_string(tid[0]) + ", " +
+         std::to_string(tid[1]) + ": index " + std::to_string(index) + ", limit " + std::to_string(limit);
+}
+
+// Whether an address lies in the memory of an array: between its first and its last element.
+bool MayAccess(void *user, const void *address, size_t size) {
+  for (const Buffer &b : ((Watch *)user)->in->buffers) {
+    if (b.alias >= 0) continue;
+    int64_t at = (const uint8_t *)address - b.bytes.data();
+    if (at >= 128 && at + (int64_t)size <= (int64_t)b.bytes.size() - 128) return true;
+  }
+  return false;
+}
+
+} // namespace
+
+std::string RunInterp(const IrFunc *kernel, Inputs *in) {
+  Watch        watch = {in, ""};
+  HdError      err = {};
+  InterpLaunch launch = {};
+  launch.kernel = kernel;
+  launch.args = in->Bind();
+  launch.ndim = (int32_t)in->dim.size();
+  launch.begin = 0;
+  launch.end = in->dim.back();
+  launch.report = Report;
+  launch.user = &watch;
+  launch.max_steps = 4000000;
+  launch.may_access = MayAccess;
+  int64_t rows = 1;
+  for (size_t k = 0; k < in->dim.size(); k++) launch.dim[k] = in->dim[k];
+  for (size_t k = 0; k + 1 < in->dim.size(); k++) rows *= in->dim[k];
+  for (int64_t row = 0; row < rows; row++) {
+    int64_t rest = row;
+    for (size_t k = in->dim.size() - 1; k-- > 0;) launch.at[k] = rest % in->dim[k], rest /= in->dim[k];
+    if (hdinterp_run(&launch, &hdb_system_allocator, &err) != HD_OK) return std::string("interpreter: ") + err.detail;
+  }
+  return watch.failed;
+}
+
+std::string Text(const IrModule *m) {
+  Arena       a;
+  std::string out;
+  jmp_buf     jb;
+  hdb_arena_init(&a, &hdb_system_allocator);
+  HDB_GUARD(&a, jb) {
+    Buf b;
+    hdb_buf_init(&b, &a);
+    hdir_print_module(&b, m, nullptr);
+    out.assign(b.data ? b.data : "", b.len);
+  }
+  hdb_arena_free(&a);
+  return out;
+}
+
+Copy::Copy(const std::string &text) {
+  hdb_arena_init(&arena_, &hdb_system_allocator);
+  HdError     err = {};
+  jmp_buf     jb;
+  HDB_GUARD(&arena_, jb) {
+    char *kept = hdb_strndup(&arena_, text.data(), text.size());
+    if (hdir_parse(&arena_, "copy", kept, text.size(), &err, &module) != HD_OK)
+      problem = std::string("the printed text does not parse: ") + err.detail;
+  } else {
+    problem = "out of memory";
+  }
+}
+
+Copy::~Copy() { hdb_arena_free(&arena_); }
+
+std::string Copy::Run(const std::string &passes) {
+  if (!problem.empty()) return problem;
+  HdError    err = {};
+  OptContext cx = {};
+  HdStatus   status = HD_ERR_NOMEM;
+  jmp_buf    jb;
+  cx.err = &err;
+  cx.verify = true;
+  HDB_GUARD(&arena_, jb) { status = hdopt_run(module, passes.c_str(), &cx); }
+  return status == HD_OK ? "" : passes + ": " + err.detail;
+}
+
+} // namespace diff

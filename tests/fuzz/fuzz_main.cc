@@ -1,0 +1,97 @@
+// tests/fuzz/fuzz_main.cc -- random programs without end: ./dev fuzz [--seed=N] [--count=N] [--out=DIR] [FILE.ir ..]
+//
+// Each program is checked as tests/diff does it. A failure prints its seed, is shrunk, and is written to DIR. Files are
+// checked instead of random programs if they are given.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "gen.h"
+#include "shrink.h"
+
+namespace {
+
+struct Options {
+  uint64_t                 seed = 1, count = UINT64_MAX;
+  std::string              out = ".";
+  bool                     print = false, keep = false;
+  int                      shrink_seconds = 120;
+  std::vector<std::string> files;
+};
+
+bool ReadOption(const char *arg, const char *name, const char **value) {
+  size_t n = strlen(name);
+  if (strncmp(arg, name, n) != 0 || arg[n] != '=') return false;
+  *value = arg + n + 1;
+  return true;
+}
+
+bool ReadOptions(int argc, char **argv, Options *o) {
+  for (int k = 1; k < argc; k++) {
+    const char *v;
+    if (ReadOption(argv[k], "--seed", &v)) o->seed = strtoull(v, nullptr, 0);
+    else if (ReadOption(argv[k], "--count", &v)) o->count = strtoull(v, nullptr, 0);
+    else if (ReadOption(argv[k], "--out", &v)) o->out = v;
+    else if (ReadOption(argv[k], "--shrink", &v)) o->shrink_seconds = atoi(v);
+    else if (!strcmp(argv[k], "--print")) o->print = true;
+    else if (!strcmp(argv[k], "--keep-going")) o->keep = true;
+    else if (argv[k][0] != '-') o->files.push_back(argv[k]);
+    else return false;
+  }
+  return true;
+}
+
+int CheckFile(const std::string &path) {
+  std::ifstream     file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  std::unique_ptr<diff::Copy> copy;
+  diff::Case                  c;
+  std::string                 problem = file ? fuzz::LoadCase(text.str(), &copy, &c) : "cannot be read";
+  diff::Verdict               v = {true, problem};
+  if (problem.empty()) v = fuzz::JudgeApart(c, [](const diff::Case &x) { return diff::Check(x, diff::CheckOptions()); }, 60);
+  printf("%s: %s%s\n", path.c_str(), v.valid ? "" : "not valid: ", v.failure.empty() ? "agrees" : v.failure.c_str());
+  return v.failure.empty() ? 0 : 1;
+}
+
+void WriteFailure(const Options &o, uint64_t seed, const diff::Case &c, const fuzz::Judge &judge) {
+  std::string   path = o.out + "/seed_" + std::to_string(seed) + ".ir", text = fuzz::Shrink(c, judge, o.shrink_seconds);
+  std::ofstream file(path);
+  file << text;
+  printf("%s\nwritten to %s\n", text.c_str(), path.c_str());
+}
+
+int Random(const Options &o) {
+  fuzz::Judge judge = [](const diff::Case &c) { return diff::Check(c, diff::CheckOptions()); };
+  int         failed = 0;
+  for (uint64_t k = 0; k < o.count; k++) {
+    auto p = fuzz::Generate(o.seed + k);
+    if (o.print) printf("%s%s", diff::Describe(p->c, "#").c_str(), diff::Text(p->c.module).c_str());
+    diff::Verdict v = fuzz::JudgeApart(p->c, judge, 60);
+    if (!v.failure.empty()) {
+      printf("seed %llu: %s%s\n", (unsigned long long)(o.seed + k), v.valid ? "" : "the program is not valid: ", v.failure.c_str());
+      if (v.valid) WriteFailure(o, o.seed + k, p->c, judge);
+      failed++;
+      if (!o.keep) return 1;
+    }
+    if (k % 100 == 99) fprintf(stderr, "\r%llu programs, %d failed", (unsigned long long)(k + 1), failed);
+  }
+  fprintf(stderr, "\n");
+  return failed != 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Options o;
+  if (!ReadOptions(argc, argv, &o)) {
+    fprintf(stderr, "fuzz [--seed=N] [--count=N] [--out=DIR] [--shrink=SECONDS] [--print] [--keep-going] [FILE.ir ..]\n");
+    return 2;
+  }
+  if (o.files.empty()) return Random(o);
+  int failed = 0;
+  for (const std::string &f : o.files) failed |= CheckFile(f);
+  return failed;
+}

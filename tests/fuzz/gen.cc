@@ -1,0 +1,905 @@
+// tests/fuzz/gen.cc -- the program generator: types and parameters first, then functions, then the kernel.
+//
+// Values are made on demand for a wanted type: one that is at hand, a constant, or an op whose operands are made in the
+// same way. Statements (stores, regions, calls) come from a budget. What is at hand is a list that is cut back at the end
+// of each region, so that a use is always below its definition.
+#include "gen.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "ir/build.h"
+
+namespace fuzz {
+namespace {
+
+using diff::ArraySpec;
+using diff::Extent;
+using diff::Param;
+using diff::Rng;
+using diff::Role;
+
+using Types = std::vector<const IrType *>;
+using Values = std::vector<IrValue *>;
+
+// An array that a function has; `spec` is NULL where nothing is known of its length.
+struct Array {
+  IrValue         *value;
+  const ArraySpec *spec;
+};
+
+// A loop's counter: 0 <= value < limit inside its body.
+struct Counter {
+  IrValue *value;
+  int      limit;
+};
+
+enum class Kind { kFunction, kIf, kLoop, kScope };
+
+// A region that is open.
+struct Open {
+  Kind     kind;
+  Types    results;
+  Types    carried;          // of a loop, after its counter
+  IrValue *counter = nullptr;
+  bool     reached = false;  // something comes after it
+  bool     may_continue = true;
+};
+
+// What is at hand.
+struct Hand {
+  Values               values, places; // places: addresses that may be loaded from and stored to
+  std::vector<Counter> counters;
+};
+
+struct Callee {
+  IrFunc *fn;
+  int     cost;
+};
+
+class Gen {
+public:
+  Gen(Program *p, uint64_t seed, const GenOptions &o) : p_(p), r_(seed), o_(o) {}
+
+  void Run() {
+    p_->c.module = m_ = hdir_module_new(&p_->arena, "random");
+    ts_ = &m_->types;
+    ChooseTypes();
+    int nfuncs = r_.Chance(60) ? r_.In(1, 3) : 0;
+    for (int k = 0; k < nfuncs; k++) Function(k);
+    Kernel();
+  }
+
+private:
+  // --- types ---
+
+  const IrType *Scalar(IrKind k) { return hdir_scalar(ts_, k); }
+  const IrType *I32() { return Scalar(IR_I32); }
+  const IrType *Bool() { return Scalar(IR_BOOL); }
+  template <class T> const T &Pick(const std::vector<T> &v) { return v[(size_t)r_.Below((int)v.size())]; }
+
+  const IrType *RandomPacked() {
+    const IrType *s = Pick(scalars_);
+    switch (r_.Below(8)) {
+    case 0: return hdir_mat(ts_, s, (uint32_t)r_.In(1, 3), (uint32_t)r_.In(2, 3));
+    case 1: return hdir_quat(ts_, hdir_is_float(s) ? s : Scalar(IR_F32));
+    case 2: return hdir_transform(ts_, hdir_is_float(s) ? s : Scalar(IR_F32));
+    case 3: return hdir_spatial(ts_, hdir_is_float(s) ? s : Scalar(IR_F64));
+    default: return hdir_vec(ts_, s, (uint32_t)(r_.Chance(10) ? r_.In(1, 7) : r_.In(2, 4)));
+    }
+  }
+
+  const IrType *RandomStruct(const std::string &name) {
+    std::vector<IrField>     fields((size_t)r_.In(1, 4));
+    std::vector<std::string> names;
+    for (size_t k = 0; k < fields.size(); k++) {
+      const IrType *t = Pick(types_);
+      if (r_.Chance(30)) t = hdir_fixed(ts_, t->nleaves > 8 ? Pick(scalars_) : t, (uint32_t)r_.In(1, 4));
+      fields[k].name = hdb_printf(&p_->arena, "f%zu", k);
+      fields[k].type = t->nleaves > 16 ? Pick(scalars_) : t;
+    }
+    return hdir_struct(ts_, hdb_strdup(&p_->arena, name.c_str()), (uint32_t)fields.size(), fields.data());
+  }
+
+  void ChooseTypes() {
+    scalars_ = {I32(), Bool(), Scalar(IR_F32)};
+    for (int k = r_.In(2, 5); k > 0; k--) scalars_.push_back(Scalar((IrKind)r_.In(IR_BOOL, IR_F64)));
+    types_ = scalars_;
+    for (int k = r_.In(0, 3); k > 0; k--) types_.push_back(RandomPacked());
+    for (int k = r_.In(0, 2); k > 0; k--) types_.push_back(RandomStruct("S" + std::to_string(k)));
+    if (r_.Chance(30)) types_.push_back(hdir_fixed(ts_, Pick(scalars_), (uint32_t)r_.In(1, 5)));
+  }
+
+  bool Indexable(const IrType *t) { return t->kind == IR_VEC || t->kind == IR_MAT || t->kind == IR_FIXED; }
+
+  // --- constants ---
+
+  IrValue *Int(const IrType *t, int64_t x) { return hdir_const_int(b_.fn, t, x); }
+  IrValue *Int(int64_t x) { return Int(I32(), x); }
+
+  IrValue *Const(const IrType *t) {
+    if (t->kind == IR_BOOL) return hdir_const_bool(b_.fn, r_.Chance(50));
+    if (hdir_is_float(t)) {
+      static const double special[] = {0.0, -0.0, 1.0, -1.0, 2.0, 0.5, INFINITY, -INFINITY, NAN, 1e-41, 65504.0, 1e10};
+      return hdir_const_float(b_.fn, t, r_.Chance(50) ? special[r_.Below(12)] : (r_.Unit() - 0.5) * r_.In(1, 100));
+    }
+    uint32_t bits = hdir_bits(t);
+    switch (r_.Below(8)) {
+    case 0: return Int(t, (int64_t)(1ull << (bits - 1)));
+    case 1: return Int(t, (int64_t)((1ull << (bits - 1)) - 1));
+    case 2: return Int(t, (int64_t)(1ull << r_.Below((int)bits)));
+    case 3: return Int(t, -1);
+    default: return Int(t, r_.In(-3, 12));
+    }
+  }
+
+  IrValue *Leaf(const IrType *t) {
+    if (hdir_is_scalar(t)) return Const(t);
+    if (r_.Chance(30)) return hdir_zero(&b_, t);
+    Values parts;
+    for (uint32_t k = 0; k < t->nparts; k++) parts.push_back(Leaf(hdir_part(t, k)));
+    return hdir_make(&b_, t, parts.data());
+  }
+
+  // --- values ---
+
+  IrValue *Existing(const IrType *t) {
+    Values match;
+    for (IrValue *v : hand_.values)
+      if (v->type == t) match.push_back(v);
+    if (match.empty()) return nullptr;
+    if (match.size() > 3 && r_.Chance(60)) return match[match.size() - 1 - (size_t)r_.Below(3)];
+    return Pick(match);
+  }
+
+  IrValue *Value(const IrType *t, int depth) {
+    if (b_.fn->ninsts > 400) depth = 0;
+    IrValue *v = r_.Chance(depth > 0 ? 35 : 85) ? Existing(t) : nullptr;
+    if (!v && depth > 0) v = Computed(t, depth);
+    if (!v) v = Leaf(t);
+    return v;
+  }
+
+  IrValue *Keep(IrValue *v) {
+    if (v && v->type->nleaves) hand_.values.push_back(v);
+    return v;
+  }
+
+  IrValue *Computed(const IrType *t, int depth) {
+    for (int tries = 0; tries < 4; tries++) {
+      IrValue *v = Compute(t, depth);
+      if (v) return r_.Chance(50) ? Keep(v) : v;
+    }
+    return nullptr;
+  }
+
+  IrValue *Compute(const IrType *t, int depth) {
+    switch (r_.Below(14)) {
+    case 0: return Launch(t);
+    case 1: return Select(t, depth);
+    case 2: return Convert(t, depth);
+    case 3: return Extract(t, depth);
+    case 4: return Insert(t, depth);
+    case 5: return Make(t, depth);
+    case 6: return Bitcast(t, depth);
+    case 7: return LoadPlace(t, depth);
+    case 8: return LoadRead(t, depth);
+    default: return Elementwise(t, depth);
+    }
+  }
+
+  IrValue *Launch(const IrType *t) {
+    if (t->kind != IR_I32 && t->kind != IR_I64) return nullptr;
+    if (r_.Chance(30) && !reads_.empty()) {
+      IrValue *a = Pick(reads_).value;
+      return hdir_length(&b_, a, (uint32_t)r_.Below((int)a->type->rows), t);
+    }
+    if (t->kind != IR_I32) return nullptr;
+    return r_.Chance(80) ? hdir_tid(&b_, (uint32_t)r_.Below(ndim_)) : hdir_dim(&b_, (uint32_t)r_.Below(ndim_));
+  }
+
+  IrValue *Select(const IrType *t, int depth) {
+    const IrType *c = hdir_is_packed(t) && r_.Chance(50) ? hdir_with_elem(ts_, t, Bool()) : Bool();
+    IrValue      *cond = Value(c, depth - 1), *x = Value(t, depth - 1);
+    return hdir_select(&b_, cond, x, Value(t, depth - 1));
+  }
+
+  IrValue *Convert(const IrType *t, int depth) {
+    if (!hdir_elem_scalar(t)) return nullptr;
+    const IrType *from = hdir_with_elem(ts_, t, Pick(scalars_));
+    if (from == t) return nullptr;
+    return hdir_cvt(&b_, t, Value(from, depth - 1));
+  }
+
+  // A float whose NaN has the one pattern that a constant has: what may be turned into bits.
+  IrValue *Settled(IrValue *x) {
+    if (!hdir_is_float(hdir_elem_scalar(x->type))) return x;
+    IrValue *nan = hdir_bin(&b_, IR_ne, x, x);
+    const IrType *s = hdir_elem_scalar(x->type);
+    IrValue *one = hdir_const_float(b_.fn, s, r_.Chance(50) ? NAN : 1.0);
+    return hdir_select(&b_, nan, x->type == s ? one : hdir_splat(&b_, x->type, one), x);
+  }
+
+  IrValue *Bitcast(const IrType *t, int depth) {
+    if (!hdir_is_scalar(t) || t->kind == IR_BOOL) return nullptr;
+    const IrType *from = Pick(scalars_);
+    if (from->size != t->size || from->kind == IR_BOOL || from == t) return nullptr;
+    return hdir_bitcast(&b_, t, Settled(Value(from, depth - 1)));
+  }
+
+  IrValue *Elementwise(const IrType *t, int depth) {
+    const IrType *s = hdir_elem_scalar(t);
+    if (!s) return nullptr;
+    if (s->kind == IR_BOOL) return Logic(t, depth);
+    static const IrOp ints[] = {IR_add, IR_sub, IR_mul, IR_div, IR_rem, IR_min, IR_max, IR_mulhi, IR_and, IR_or, IR_xor,
+                                IR_shl, IR_shr, IR_neg, IR_abs, IR_not, IR_popcount, IR_clz, IR_ctz, IR_add, IR_mul};
+    static const IrOp floats[] = {IR_add, IR_sub, IR_mul, IR_div, IR_min, IR_max, IR_copysign, IR_neg, IR_abs, IR_sqrt,
+                                  IR_floor, IR_ceil, IR_trunc, IR_rint, IR_add, IR_mul, IR_fma, IR_mul};
+    IrOp op = hdir_is_float(s) ? floats[r_.Below(18)] : ints[r_.Below(21)];
+    IrValue *x = Value(t, depth - 1);
+    size_t   n = strlen(hdir_ops[op].operands);
+    if (n == 1) return hdir_un(&b_, op, x);
+    IrValue *y = Value(t, depth - 1);
+    if (op == IR_copysign) y = Settled(y);
+    if (n == 2) return Contractible(t, op, hdir_bin(&b_, op, x, y), depth);
+    if (hdir_bits(s) < 32) return nullptr;
+    return hdir_fma(&b_, x, y, Value(t, depth - 1));
+  }
+
+  // A product is often a term of a sum: food for the fma pass.
+  IrValue *Contractible(const IrType *t, IrOp op, IrValue *v, int depth) {
+    if (op != IR_mul || !r_.Chance(40)) return v;
+    IrValue *z = Value(t, depth - 1);
+    IrOp     sum = r_.Chance(50) ? IR_add : IR_sub;
+    return r_.Chance(50) ? hdir_bin(&b_, sum, v, z) : hdir_bin(&b_, sum, z, v);
+  }
+
+  IrValue *Logic(const IrType *t, int depth) {
+    static const IrOp ops[] = {IR_and, IR_or, IR_xor, IR_not};
+    static const IrOp cmp[] = {IR_eq, IR_ne, IR_lt, IR_le, IR_gt, IR_ge};
+    if (r_.Chance(35)) {
+      IrOp     op = ops[r_.Below(4)];
+      IrValue *x = Value(t, depth - 1);
+      return op == IR_not ? hdir_un(&b_, op, x) : hdir_bin(&b_, op, x, Value(t, depth - 1));
+    }
+    const IrType *u = hdir_with_elem(ts_, t, Pick(scalars_));
+    IrValue      *x = Value(u, depth - 1);
+    return hdir_bin(&b_, cmp[r_.Below(6)], x, Value(u, depth - 1));
+  }
+
+  IrValue *AnyIndex(int depth) {
+    IrValue *i = Value(I32(), depth);
+    return r_.Chance(20) ? hdir_cvt(&b_, Scalar(IR_I64), i) : i;
+  }
+
+  IrValue *Extract(const IrType *t, int depth) {
+    const IrType *c = Pick(types_);
+    if (!hdir_is_composite(c)) return nullptr;
+    if (Indexable(c) && c->elem == t && r_.Chance(40)) {
+      IrValue *v = Value(c, depth - 1);
+      return hdir_extract_at(&b_, v, r_.Chance(50) ? Bounded((int)c->nparts, depth - 1) : AnyIndex(depth - 1));
+    }
+    uint32_t k = (uint32_t)r_.Below((int)c->nparts);
+    if (hdir_part(c, k) != t) return nullptr;
+    return hdir_extract(&b_, Value(c, depth - 1), k);
+  }
+
+  IrValue *Insert(const IrType *t, int depth) {
+    if (!hdir_is_composite(t)) return nullptr;
+    IrValue *v = Value(t, depth - 1);
+    if (Indexable(t) && r_.Chance(40)) {
+      IrValue *i = r_.Chance(50) ? Bounded((int)t->nparts, depth - 1) : AnyIndex(depth - 1);
+      return hdir_insert_at(&b_, v, i, Value(t->elem, depth - 1));
+    }
+    uint32_t k = (uint32_t)r_.Below((int)t->nparts);
+    return hdir_insert(&b_, v, k, Value(hdir_part(t, k), depth - 1));
+  }
+
+  IrValue *Make(const IrType *t, int depth) {
+    if (!hdir_is_composite(t)) return nullptr;
+    Values parts;
+    for (uint32_t k = 0; k < t->nparts; k++) parts.push_back(Value(hdir_part(t, k), depth - 1));
+    return hdir_make(&b_, t, parts.data());
+  }
+
+  // --- indices ---
+
+  // 0 <= result < n.
+  IrValue *Bounded(int n, int depth) {
+    if (r_.Chance(30)) return Int(r_.Below(n));
+    std::vector<Counter> fit;
+    for (const Counter &c : hand_.counters)
+      if (c.limit <= n) fit.push_back(c);
+    if (!fit.empty() && r_.Chance(60)) return Pick(fit).value;
+    IrValue *e = Value(I32(), depth);
+    if ((n & (n - 1)) == 0 && r_.Chance(70)) return hdir_bin(&b_, IR_and, e, Int(n - 1));
+    IrValue *u = hdir_cvt(&b_, Scalar(IR_U32), e);
+    return hdir_cvt(&b_, I32(), hdir_bin(&b_, IR_rem, u, Int(Scalar(IR_U32), n)));
+  }
+
+  // 0 <= result < the length of an axis, whatever that is (but not 0).
+  IrValue *BoundedByLength(IrValue *array, uint32_t axis, int depth) {
+    IrValue *e = Value(I32(), depth), *n = hdir_length(&b_, array, axis, I32());
+    if (r_.Chance(40)) {
+      IrValue *top = hdir_bin(&b_, IR_sub, n, Int(1));
+      return hdir_bin(&b_, IR_min, hdir_bin(&b_, IR_max, e, Int(0)), top);
+    }
+    IrValue *u = hdir_cvt(&b_, Scalar(IR_U32), e);
+    u = hdir_bin(&b_, IR_rem, u, hdir_cvt(&b_, Scalar(IR_U32), n));
+    return hdir_cvt(&b_, I32(), u);
+  }
+
+  IrValue *Scaled(IrValue *i, int per) {
+    if (per == 1) return i;
+    return r_.Chance(50) ? hdir_bin(&b_, IR_mul, i, Int(per)) : hdir_bin(&b_, IR_mul, Int(per), i);
+  }
+
+  // tid * per + c where c < per + extra, forwards or backwards.
+  IrValue *Affine(const Extent &e, int depth) {
+    IrValue *i = hdir_tid(&b_, (uint32_t)e.axis);
+    if (r_.Chance(15)) {
+      IrValue *top = hdir_bin(&b_, IR_sub, hdir_dim(&b_, (uint32_t)e.axis), Int(1));
+      i = hdir_bin(&b_, IR_sub, top, i);
+    }
+    IrValue *x = Scaled(i, r_.In(1, e.per)), *c = Bounded(e.per + e.extra, depth);
+    return hdir_is_const(c) && c->bits == 0 ? x : hdir_bin(&b_, IR_add, x, c);
+  }
+
+  IrValue *ReadIndex(const Array &a, uint32_t axis, int depth) {
+    IrValue *i;
+    const Extent *e = a.spec ? &a.spec->extent[axis] : nullptr;
+    if (e && e->axis >= 0 && r_.Chance(65)) i = Affine(*e, depth);
+    else if (e && e->extra > 0 && r_.Chance(50)) i = Bounded(e->extra, depth);
+    else i = BoundedByLength(a.value, axis, depth);
+    return r_.Chance(15) ? hdir_cvt(&b_, Scalar(IR_I64), i) : i;
+  }
+
+  IrValue *ReadAddress(const Array &a, int depth) {
+    Values at;
+    for (uint32_t k = 0; k < a.value->type->rows; k++) at.push_back(ReadIndex(a, k, depth));
+    return hdir_index(&b_, a.value, (uint32_t)at.size(), at.data());
+  }
+
+  // This thread's number among all.
+  IrValue *Linear() {
+    IrValue *x = hdir_tid(&b_, 0);
+    for (int k = 1; k < ndim_; k++) {
+      x = hdir_bin(&b_, IR_mul, x, hdir_dim(&b_, (uint32_t)k));
+      x = hdir_bin(&b_, IR_add, x, hdir_tid(&b_, (uint32_t)k));
+    }
+    return x;
+  }
+
+  IrValue *OwnAddress(const Array &a, int depth) {
+    Values at;
+    for (const Extent &e : a.spec->extent) {
+      IrValue *i = Scaled(e.axis == Extent::kAll ? Linear() : hdir_tid(&b_, (uint32_t)e.axis), e.per);
+      if (e.per > 1) i = hdir_bin(&b_, IR_add, i, Bounded(e.per, depth));
+      at.push_back(r_.Chance(15) ? hdir_cvt(&b_, Scalar(IR_I64), i) : i);
+    }
+    return hdir_index(&b_, a.value, (uint32_t)at.size(), at.data());
+  }
+
+  // --- memory ---
+
+  // Some way down from an address, perhaps to a part of type `want`.
+  IrValue *Descend(IrValue *p, const IrType *want, int depth) {
+    while (hdir_is_composite(p->type->elem) && p->type->elem != want && (want || r_.Chance(70))) {
+      const IrType *t = p->type->elem;
+      if (t->kind != IR_STRUCT && r_.Chance(60)) p = hdir_elem(&b_, p, Bounded((int)t->nparts, depth));
+      else p = hdir_member(&b_, p, (uint32_t)r_.Below((int)t->nparts));
+    }
+    return want && p->type->elem != want ? nullptr : p;
+  }
+
+  bool Holds(const IrType *t, const IrType *part) {
+    if (t == part) return true;
+    for (uint32_t k = 0; k < t->nparts; k++)
+      if (Holds(hdir_part(t, k), part)) return true;
+    return false;
+  }
+
+  // An address at hand, or a new one of an own element.
+  IrValue *Place(int depth) {
+    if (!owns_.empty() && (hand_.places.empty() || r_.Chance(35))) {
+      IrValue *p = OwnAddress(Pick(owns_), depth);
+      if (r_.Chance(50)) hand_.places.push_back(p);
+      return p;
+    }
+    return hand_.places.empty() ? nullptr : Pick(hand_.places);
+  }
+
+  IrValue *LoadPlace(const IrType *t, int depth) {
+    IrValue *p = Place(depth - 1);
+    if (!p || !Holds(p->type->elem, t)) return nullptr;
+    p = Descend(p, t, depth - 1);
+    return p ? hdir_load(&b_, p) : nullptr;
+  }
+
+  IrValue *LoadRead(const IrType *t, int depth) {
+    if (reads_.empty()) return nullptr;
+    const Array &a = Pick(reads_);
+    if (!Holds(a.value->type->elem, t)) return nullptr;
+    IrValue *p = Descend(ReadAddress(a, depth - 1), t, depth - 1);
+    return p ? hdir_load(&b_, p) : nullptr;
+  }
+
+  void Store() {
+    IrValue *p = Place(1);
+    if (!p) return;
+    p = Descend(p, nullptr, 1);
+    hdir_store(&b_, p, Value(p->type->elem, 3));
+  }
+
+  void Local() {
+    const IrType *t = Pick(types_);
+    if (r_.Chance(60) && t->nleaves <= 8) t = hdir_fixed(ts_, t, (uint32_t)r_.In(2, 8));
+    hand_.places.push_back(hdir_alloca(&b_, t));
+    int n = r_.In(0, 2);
+    for (int k = 0; k < n; k++) {
+      IrValue *p = Descend(hand_.places.back(), nullptr, 1);
+      hdir_store(&b_, p, Value(p->type->elem, 2));
+    }
+  }
+
+  static bool AtomicType(const IrType *t, IrOp op) {
+    bool is_int = t->kind == IR_I32 || t->kind == IR_I64 || t->kind == IR_U32 || t->kind == IR_U64;
+    if (op == IR_atomic_and || op == IR_atomic_or || op == IR_atomic_xor || op == IR_atomic_cas) return is_int;
+    return is_int || t->kind == IR_F32 || t->kind == IR_F64;
+  }
+
+  // On memory that other threads change too: one op for the whole array, and its result is forgotten.
+  void SharedAtomic() {
+    const Array &a = Pick(atomics_);
+    size_t       k = (size_t)(&a - atomics_.data());
+    IrValue     *p = ReadAddress(a, 1);
+    hdir_atomic(&b_, atomic_ops_[k], p, Value(p->type->elem, 2), nullptr);
+  }
+
+  // On the thread's own element: any op, and the result counts.
+  void OwnAtomic() {
+    static const IrOp ops[] = {IR_atomic_add, IR_atomic_min, IR_atomic_max, IR_atomic_and, IR_atomic_or, IR_atomic_xor,
+                               IR_atomic_xchg, IR_atomic_cas};
+    if (owns_.empty()) return;
+    IrValue *p = Descend(OwnAddress(Pick(owns_), 1), nullptr, 1);
+    IrOp     op = ops[r_.Below(8)];
+    const IrType *t = p->type->elem;
+    if (!AtomicType(t, op)) return;
+    IrValue *x = Value(t, 2), *y = op == IR_atomic_cas ? Value(t, 1) : nullptr;
+    if (op == IR_atomic_cas && r_.Chance(50)) x = hdir_load(&b_, p);
+    Keep(hdir_atomic(&b_, op, p, x, y));
+  }
+
+  // --- statements ---
+
+  void Statement(int depth) {
+    switch (r_.Below(16)) {
+    case 0:
+    case 1: If(depth); break;
+    case 2:
+    case 3: Loop(depth); break;
+    case 4: Scope(depth); break;
+    case 5: Local(); break;
+    case 6: Call(); break;
+    case 7: Report(); break;
+    case 8: atomics_.empty() ? Store() : SharedAtomic(); break;
+    case 9: OwnAtomic(); break;
+    case 10:
+    case 11:
+    case 12: Keep(Value(Pick(types_), 4)); break;
+    default: Store();
+    }
+  }
+
+  // Statements, then an end if nothing has ended the region.
+  void Block(int n, int depth) {
+    Hand saved = hand_;
+    for (int k = 0; k < n && !hdir_ended(&b_); k++) Statement(depth);
+    if (!hdir_ended(&b_)) End();
+    hand_ = saved;
+  }
+
+  Values Several(const Types &types, int depth) {
+    Values v;
+    for (const IrType *t : types) v.push_back(Value(t, depth));
+    return v;
+  }
+
+  Types RandomTypes(int max) {
+    Types t;
+    for (int k = r_.In(0, max); k > 0; k--) t.push_back(Pick(types_));
+    return t;
+  }
+
+  Open *Innermost(Kind kind) {
+    for (size_t k = open_.size(); k-- > 0;)
+      if (open_[k].kind == kind) return &open_[k];
+    return nullptr;
+  }
+
+  void Ender(IrOp op, const Values &v) { hdir_ender(&b_, op, (uint32_t)v.size(), v.data()); }
+
+  bool Exit(int which) {
+    Open *loop = Innermost(Kind::kLoop), *scope = Innermost(Kind::kScope);
+    if (which == 0 && loop) return Break(loop), true;
+    if (which == 1 && loop && loop->may_continue) return Continue(loop), true;
+    if (which == 2 && scope) return Leave(scope), true;
+    if (which == 3) return Ender(IR_return, Several(open_[0].results, 2)), true;
+    return false;
+  }
+
+  void Break(Open *loop) {
+    Values v = Several(loop->results, 2);
+    loop->reached = true;
+    Ender(IR_break, v);
+  }
+
+  void Leave(Open *scope) {
+    Values v = Several(scope->results, 2);
+    scope->reached = true;
+    Ender(IR_leave, v);
+  }
+
+  void Continue(Open *loop) {
+    Values v = {hdir_bin(&b_, IR_add, loop->counter, Int(1))};
+    for (const IrType *t : loop->carried) v.push_back(Value(t, 2));
+    Ender(IR_continue, v);
+  }
+
+  // The usual end of the region at hand, or an early exit.
+  void End() {
+    Open &o = open_.back();
+    if (o.kind != Kind::kFunction && r_.Chance(18) && Exit(r_.Below(4))) return;
+    if (o.kind == Kind::kFunction) return Ender(IR_return, Several(o.results, 2));
+    if (o.kind == Kind::kLoop) return Continue(&o);
+    Values v = Several(open_.back().results, 2);
+    open_.back().reached = true;
+    if (o.kind == Kind::kScope && r_.Chance(30)) return Ender(IR_leave, v);
+    Ender(IR_yield, v);
+  }
+
+  // After a region instruction: its results, or the knowledge that nothing comes here.
+  void Close(IrInst *i) {
+    bool reached = open_.back().reached;
+    open_.pop_back();
+    hdir_end(&b_, i);
+    if (!reached) return Ender(IR_unreachable, {});
+    for (uint32_t k = 0; k < i->nres; k++) Keep(i->res[k]);
+  }
+
+  void Begin(Kind kind, const Types &results) {
+    Open o;
+    o.kind = kind;
+    o.results = results;
+    open_.push_back(o);
+  }
+
+  void If(int depth) {
+    if (depth <= 0) return;
+    Types   results = RandomTypes(2);
+    IrInst *i = hdir_if_begin(&b_, Value(Bool(), 3), (uint32_t)results.size(), results.data());
+    Begin(Kind::kIf, results);
+    Block(r_.In(0, 4), depth - 1);
+    hdir_if_else(&b_, i);
+    if (r_.Chance(40)) Block(0, depth - 1);
+    else Block(r_.In(0, 4), depth - 1);
+    Close(i);
+  }
+
+  void Scope(int depth) {
+    if (depth <= 0) return;
+    Types   results = RandomTypes(2);
+    IrInst *i = hdir_scope_begin(&b_, (uint32_t)results.size(), results.data());
+    Begin(Kind::kScope, results);
+    Block(r_.In(1, 4), depth - 1);
+    Close(i);
+  }
+
+  IrValue *Trips(int *limit) {
+    if (r_.Chance(35)) return *limit = r_.In(0, 5), Int(*limit);
+    *limit = r_.Chance(50) ? 3 : 7;
+    return hdir_bin(&b_, IR_and, Value(I32(), 2), Int(*limit)); // uniform or not, as it comes
+  }
+
+  void Loop(int depth) {
+    if (depth <= 0 || rounds_ > 8) return;
+    int      limit;
+    IrValue *n = Trips(&limit);
+    Types    results = RandomTypes(2), carried = RandomTypes(3);
+    Values   init = Several(carried, 2);
+    init.insert(init.begin(), Int(0));
+    IrInst *i = hdir_loop_begin(&b_, (uint32_t)init.size(), init.data(), (uint32_t)results.size(), results.data());
+    IrRegion *body = b_.at;
+    Begin(Kind::kLoop, results);
+    open_.back().carried = carried;
+    open_.back().counter = body->params[0];
+    rounds_ *= limit + 1;
+    Hand saved = hand_;
+    for (uint32_t k = 0; k < body->nparams; k++) Keep(body->params[k]);
+    r_.Chance(75) ? WhileBody(n, limit, depth) : DoBody(n, depth);
+    hand_ = saved;
+    rounds_ /= limit + 1;
+    Close(i);
+  }
+
+  // How a loop whose time has come ends: nearly always with a break.
+  void Done(IrValue *cond) {
+    IrInst *i = hdir_if_begin(&b_, cond, 0, nullptr);
+    Hand    saved = hand_;
+    size_t  loop = open_.size() - 1;
+    Begin(Kind::kIf, {});
+    if (!r_.Chance(12) || !Exit(r_.In(2, 3))) Break(&open_[loop]);
+    hand_ = saved;
+    hdir_if_else(&b_, i);
+    Ender(IR_yield, {});
+    open_.back().reached = true;
+    Close(i);
+  }
+
+  void WhileBody(IrValue *n, int limit, int depth) {
+    Done(hdir_bin(&b_, IR_ge, open_.back().counter, n));
+    if (limit > 0) hand_.counters.push_back({open_.back().counter, limit});
+    Block(r_.In(1, 5), depth - 1);
+  }
+
+  // The test comes last, so nothing before it may continue: that would skip it.
+  void DoBody(IrValue *n, int depth) {
+    open_.back().may_continue = false;
+    for (int k = r_.In(1, 4); k > 0 && !hdir_ended(&b_); k--) Statement(depth - 1);
+    if (hdir_ended(&b_)) return;
+    Done(hdir_bin(&b_, IR_ge, open_.back().counter, n));
+    Continue(&open_.back());
+  }
+
+  void Report() {
+    IrValue *c = Value(Bool(), 2);
+    if (r_.Chance(40)) return hdir_assert(&b_, hdir_bin(&b_, IR_or, c, hdir_un(&b_, IR_not, c)), "one or the other");
+    int           n = r_.In(1, 9);
+    const IrType *t = Scalar(r_.Chance(50) ? IR_I32 : IR_I64);
+    IrValue      *i = Bounded(n, 2);
+    if (t != i->type) i = hdir_cvt(&b_, t, i);
+    hdir_check(&b_, hdir_bin(&b_, IR_lt, i, Int(t, n)), i, Int(t, n), "in bounds");
+  }
+
+  // --- functions ---
+
+  void Call() {
+    if (callees_.empty() || rounds_ > 8) return;
+    const Callee &f = Pick(callees_);
+    Values        args;
+    for (uint32_t k = 0; k < f.fn->body->nparams; k++) {
+      IrValue *v = Argument(f.fn->body->params[k]->type);
+      if (!v) return;
+      args.push_back(v);
+    }
+    IrInst *i = hdir_call(&b_, f.fn, args.data());
+    for (uint32_t k = 0; k < i->nres; k++) Keep(i->res[k]);
+  }
+
+  IrValue *Argument(const IrType *t) {
+    if (t->kind == IR_ARRAY) {
+      Values match;
+      for (const Array &a : reads_)
+        if (a.value->type == t) match.push_back(a.value);
+      return match.empty() ? nullptr : Pick(match);
+    }
+    if (t->kind != IR_PTR) return Value(t, 2);
+    for (int tries = 0; tries < 4; tries++) {
+      IrValue *p = Place(1);
+      if (p && p->type->space == t->space && Holds(p->type->elem, t->elem) && (p = Descend(p, t->elem, 1))) return p;
+    }
+    if (t->space != IR_LOCAL) return nullptr;
+    IrValue *p = hdir_alloca(&b_, t->elem);
+    hand_.places.push_back(p);
+    return p;
+  }
+
+  void StartBody(IrFunc *fn, const Types &results) {
+    hand_ = Hand();
+    reads_.clear(), owns_.clear(), atomics_.clear(), atomic_ops_.clear();
+    open_.clear();
+    hdir_build_begin(&b_, fn);
+    b_.no_fold = true;
+    Begin(Kind::kFunction, results);
+  }
+
+  void Function(int number) {
+    Types params, results;
+    for (int k = r_.In(1, 5); k > 0; k--) params.push_back(Pick(types_));
+    if (r_.Chance(40)) params.push_back(hdir_ptr(ts_, Pick(types_), IR_LOCAL));
+    if (r_.Chance(30)) params.push_back(hdir_ptr(ts_, Pick(types_), IR_GLOBAL));
+    if (r_.Chance(40)) params.push_back(hdir_array(ts_, Pick(types_), (uint32_t)r_.In(1, 2)));
+    for (int k = r_.In(0, 3); k > 0; k--) results.push_back(Pick(types_));
+    std::string name = "f" + std::to_string(number);
+    IrFunc *fn = hdir_func_new(m_, hdb_strdup(&p_->arena, name.c_str()), false, (uint32_t)params.size(), params.data(),
+                               (uint32_t)results.size(), results.data());
+    StartBody(fn, results);
+    for (uint32_t k = 0; k < fn->body->nparams; k++) {
+      IrValue *v = fn->body->params[k];
+      if (v->type->kind == IR_PTR) hand_.places.push_back(v);
+      else if (v->type->kind == IR_ARRAY) reads_.push_back({v, nullptr});
+      else Keep(v);
+    }
+    ndim_ = 1; /* so that no function raises the kernel's rank */
+    rounds_ = 3;
+    Block(r_.In(1, o_.statements / 2), o_.depth - 1);
+    callees_.push_back({fn, 1});
+    // A kernel must have arrays for the function's array parameters.
+    for (const IrType *t : params)
+      if (t->kind == IR_ARRAY) wanted_.push_back(t);
+      else if (t->kind == IR_PTR && t->space == IR_GLOBAL) wanted_owns_.push_back(t->elem);
+  }
+
+  // --- the kernel ---
+
+  Extent ReadExtent() {
+    Extent e;
+    e.axis = r_.Chance(65) ? r_.Below(ndim_) : Extent::kNone;
+    e.per = r_.Chance(70) ? 1 : r_.In(2, 4);
+    e.extra = e.axis >= 0 ? r_.In(0, 4) : r_.In(1, 12);
+    return e;
+  }
+
+  ArraySpec ReadSpec(uint32_t nd) {
+    ArraySpec a;
+    a.role = Role::kRead;
+    for (uint32_t k = 0; k < nd; k++) a.extent.push_back(ReadExtent());
+    if (r_.Chance(40)) a.fill.wild = false, a.fill.lo = -4, a.fill.hi = 12;
+    return a;
+  }
+
+  ArraySpec OwnSpec() {
+    ArraySpec a;
+    a.role = Role::kOwn;
+    if (ndim_ == 1 || r_.Chance(30)) {
+      a.extent = {Extent{ndim_ == 1 ? 0 : Extent::kAll, r_.Chance(60) ? 1 : r_.In(2, 3), 0}};
+      return a;
+    }
+    for (int k = 0; k < ndim_; k++) a.extent.push_back(Extent{k, 1, 0});
+    if (r_.Chance(30)) std::swap(a.extent[0], a.extent[(size_t)ndim_ - 1]);
+    if (r_.Chance(30)) a.extent[(size_t)r_.Below(ndim_)].per = 2;
+    return a;
+  }
+
+  void AddArray(const IrType *elem, const ArraySpec &spec, Types *types) {
+    types->push_back(hdir_array(ts_, elem, (uint32_t)spec.extent.size()));
+    Param p;
+    p.arrays = {spec};
+    p_->c.params.push_back(p);
+  }
+
+  // A struct with a number, an array, and perhaps another one.
+  void AddStruct(Types *types) {
+    uint32_t             n = (uint32_t)r_.In(2, 3);
+    std::vector<IrField> f(n);
+    Param                p;
+    for (uint32_t k = 0; k < n; k++) {
+      f[k].name = hdb_printf(&p_->arena, "g%u", k);
+      f[k].type = Pick(types_);
+      if (k == 0) continue;
+      p.arrays.push_back(ReadSpec((uint32_t)r_.In(1, 2)));
+      f[k].type = hdir_array(ts_, f[k].type, (uint32_t)p.arrays.back().extent.size());
+    }
+    types->push_back(hdir_struct(ts_, "Group", n, f.data()));
+    p_->c.params.push_back(p);
+  }
+
+  Types Params() {
+    Types types;
+    for (int k = r_.In(1, 3); k > 0; k--) AddArray(Pick(types_), ReadSpec((uint32_t)r_.In(1, r_.Chance(15) ? 4 : 2)), &types);
+    for (const IrType *t : wanted_) AddArray(t->elem, ReadSpec(t->rows), &types);
+    for (int k = r_.In(1, 3); k > 0; k--) AddArray(Pick(types_), OwnSpec(), &types);
+    for (const IrType *t : wanted_owns_) AddArray(t, OwnSpec(), &types);
+    if (r_.Chance(20)) { // the last array once more, under another name
+      p_->c.params.push_back(p_->c.params.back());
+      p_->c.params.back().alias = (int)p_->c.params.size() - 2;
+      types.push_back(types.back());
+    }
+    for (int k = r_.In(0, 2); k > 0; k--) AddAtomic(&types);
+    for (int k = r_.In(1, 3); k > 0; k--) {
+      Param p;
+      if (r_.Chance(50)) p.fill.wild = false, p.fill.lo = 0, p.fill.hi = 9;
+      types.push_back(Pick(types_));
+      p_->c.params.push_back(p);
+    }
+    if (r_.Chance(25)) AddStruct(&types);
+    return types;
+  }
+
+  void AddAtomic(Types *types) {
+    static const IrKind kinds[] = {IR_I32, IR_U32, IR_I64, IR_U64};
+    ArraySpec a = ReadSpec(1);
+    a.role = Role::kAtomic;
+    AddArray(Scalar(kinds[r_.Below(4)]), a, types);
+  }
+
+  void TakeParam(IrValue *v, const Param &p) {
+    static const IrOp ops[] = {IR_atomic_add, IR_atomic_min, IR_atomic_max, IR_atomic_and, IR_atomic_or, IR_atomic_xor};
+    if (v->type->kind == IR_STRUCT && !p.arrays.empty()) {
+      for (uint32_t k = 0; k < v->type->nparts; k++) {
+        IrValue *x = hdir_extract(&b_, v, k);
+        if (x->type->kind == IR_ARRAY) reads_.push_back({x, &p.arrays[k - 1]});
+        else Keep(x);
+      }
+    } else if (p.arrays.empty()) {
+      Keep(v);
+    } else if (p.arrays[0].role == Role::kRead) {
+      reads_.push_back({v, &p.arrays[0]});
+    } else if (p.arrays[0].role == Role::kOwn) {
+      owns_.push_back({v, &p.arrays[0]});
+    } else {
+      atomics_.push_back({v, &p.arrays[0]});
+      atomic_ops_.push_back(ops[r_.Below(6)]);
+    }
+  }
+
+  // Something that varies, to begin with.
+  void SeedHand() {
+    for (int k = 0; k < ndim_; k++)
+      if (r_.Chance(70)) Keep(hdir_tid(&b_, (uint32_t)k));
+    for (const Array &a : reads_)
+      if (r_.Chance(80)) Keep(hdir_load(&b_, ReadAddress(a, 0)));
+    for (const Array &a : owns_)
+      if (r_.Chance(40)) Keep(hdir_load(&b_, OwnAddress(a, 0)));
+    size_t n = hand_.values.size();
+    for (size_t k = 0; k < n; k++) { // and the parts of it
+      IrValue *v = hand_.values[k];
+      if (hdir_is_composite(v->type)) Keep(hdir_extract(&b_, v, (uint32_t)r_.Below((int)v->type->nparts)));
+    }
+  }
+
+  void Kernel() {
+    ndim_ = r_.Chance(60) ? 1 : r_.In(2, 4);
+    for (int k = 0; k < ndim_; k++) p_->c.dim.push_back(k + 1 == ndim_ ? 37 : r_.In(1, 3));
+    Types   types = Params();
+    IrFunc *fn = hdir_func_new(m_, "k", true, (uint32_t)types.size(), types.data(), 0, nullptr);
+    p_->c.kernel = "k";
+    StartBody(fn, {});
+    for (uint32_t k = 0; k < fn->body->nparams; k++) {
+      fn->body->params[k]->name = hdb_printf(&p_->arena, "x%u", k);
+      TakeParam(fn->body->params[k], p_->c.params[k]);
+    }
+    rounds_ = 1;
+    SeedHand();
+    int n = r_.In(2, o_.statements);
+    for (int k = 0; k < n && !hdir_ended(&b_); k++) Statement(o_.depth);
+    for (const Array &a : owns_) { // what was computed must be seen
+      if (hdir_ended(&b_)) break;
+      IrValue *p = OwnAddress(a, 1);
+      hdir_store(&b_, p, Value(a.value->type->elem, 2));
+    }
+    if (!hdir_ended(&b_)) Ender(IR_return, {});
+  }
+
+  Program         *p_;
+  Rng              r_;
+  GenOptions       o_;
+  IrModule        *m_ = nullptr;
+  IrTypes         *ts_ = nullptr;
+  IrBuilder        b_ = {};
+  int              ndim_ = 1;
+  int              rounds_ = 1; // of all loops around, at most
+  Types            scalars_, types_, wanted_, wanted_owns_;
+  Hand             hand_;
+  std::vector<Array>  reads_, owns_, atomics_;
+  std::vector<IrOp>   atomic_ops_;
+  std::vector<Open>   open_;
+  std::vector<Callee> callees_;
+};
+
+} // namespace
+
+Program::Program() { hdb_arena_init(&arena, &hdb_system_allocator); }
+Program::~Program() { hdb_arena_free(&arena); }
+
+std::unique_ptr<Program> Generate(uint64_t seed, const GenOptions &options) {
+  auto p = std::make_unique<Program>();
+  // Nothing is left to do when a test has no memory.
+  if (p->arena.on_oom = &p->on_oom, setjmp(p->on_oom) != 0) abort();
+  p->c.name = "seed " + std::to_string(seed);
+  p->c.seed = seed;
+  Gen(p.get(), seed, options).Run();
+  return p;
+}
+
+} // namespace fuzz
