@@ -34,7 +34,7 @@ enum { ALIGN = 16, FIRST_CHUNK = 16 << 10, LARGEST_CHUNK = 1 << 20 };
 
 struct ArenaChunk {
   ArenaChunk *prev;
-  size_t      size; /* of the whole block that the allocator gave */
+  size_t size; /* of the whole block that the allocator gave */
 };
 
 #define HEADER ((sizeof(ArenaChunk) + ALIGN - 1) / ALIGN * ALIGN)
@@ -48,9 +48,7 @@ static void *system_resize(void *user, void *ptr, size_t old_size, size_t new_si
 
 const HdAllocator hdb_system_allocator = {system_resize, NULL};
 
-void hdb_arena_init(Arena *a, const HdAllocator *mem) {
-  *a = (Arena){.mem = mem ? mem : &hdb_system_allocator};
-}
+void hdb_arena_init(Arena *a, const HdAllocator *mem) { *a = (Arena){.mem = mem ? mem : &hdb_system_allocator}; }
 
 static void drop_newest(Arena *a) {
   ArenaChunk *c = a->chunk;
@@ -138,7 +136,7 @@ void *hdb_grow(Arena *a, void *p, size_t elem, uint32_t n, uint32_t *cap) {
   if (n < *cap) return p;
   if (*cap > UINT32_MAX / 2) out_of_memory(a);
   uint32_t want = *cap ? *cap * 2 : 8;
-  void    *r = hdb_alloc(a, elem * want);
+  void *r = hdb_alloc(a, elem * want);
   if (n) memcpy(r, p, elem * n);
   *cap = want;
   return r;

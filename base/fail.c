@@ -5,22 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *row_remedy(HdStatus status) {
-  switch (status) {
-  case HD_OK: return NULL;
-#define HD_ERROR(name, number, text, remedy) case HD_ERR_##name: return remedy;
-#include "heddle/errors.def"
-  }
-  return NULL;
-}
-
 static void put_record(HdError *err, HdStatus status, const char *arg, HdSpan where, const char *fmt, va_list ap) {
   if (!err) return;
   HdError r;
   memset(&r, 0, sizeof r);
   r.status = status;
   r.where = where;
-  r.remedy = row_remedy(status);
+  r.remedy = hdb_status_remedy(status);
   if (arg) snprintf(r.arg, sizeof r.arg, "%s", arg);
   vsnprintf(r.detail, sizeof r.detail, fmt, ap); /* before *err changes: it may be an argument */
   *err = r;

@@ -16,6 +16,9 @@ HdStatus hdb_fail_at(HdError *err, HdStatus status, HdSpan where, const char *fm
     __attribute__((format(printf, 4, 5)));
 void     hdb_error_clear(HdError *err);
 
+/* The row's remedy; NULL for HD_OK and for a number that is no row. */
+const char *hdb_status_remedy(HdStatus status);
+
 #define HD_TRY(call)                                                                                           \
   do {                                                                                                         \
     HdStatus try_status_ = (call);                                                                             \

@@ -7,7 +7,7 @@ void hdb_map_init(Map *m, Arena *a) { *m = (Map){.arena = a}; }
 
 uint32_t hdb_hash(const void *p, size_t n) {
   const unsigned char *s = p;
-  uint32_t             h = 2166136261u;
+  uint32_t h = 2166136261u;
   for (size_t i = 0; i < n; i++) h = (h ^ s[i]) * 16777619u;
   return h;
 }
@@ -44,7 +44,7 @@ MapSlot *hdb_map_slot(Map *m, const void *key, size_t len) {
   }
   if (m->count >= m->cap / 4 * 3) double_slots(m);
   const char *copy = hdb_strndup(m->arena, key, len);
-  MapSlot    *s = probe(m, key, len, hash);
+  MapSlot *s = probe(m, key, len, hash);
   *s = (MapSlot){.key = copy, .len = (uint32_t)len, .hash = hash};
   m->count++;
   return s;

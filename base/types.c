@@ -6,10 +6,10 @@
 
 static const struct {
   const char *name;
-  uint32_t    size;
+  uint32_t size;
 } scalars[] = {
-    {"?", 0},      {"bool", 1}, {"i8", 1},  {"i16", 2}, {"i32", 4},  {"i64", 8}, {"u8", 1},
-    {"u16", 2},    {"u32", 4},  {"u64", 8}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8},
+    {"?", 0},   {"bool", 1}, {"i8", 1},  {"i16", 2}, {"i32", 4},  {"i64", 8}, {"u8", 1},
+    {"u16", 2}, {"u32", 4},  {"u64", 8}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8},
 };
 
 /* Row 0 stands for what is no scalar: its size is 0. */

@@ -11,22 +11,20 @@
 #include "ir/fold.h"
 
 static IrTypes *types(const IrBuilder *b) { return &b->fn->module->types; }
-static Arena   *arena(const IrBuilder *b) { return b->fn->module->arena; }
+static Arena *arena(const IrBuilder *b) { return b->fn->module->arena; }
 
-void hdir_build_begin(IrBuilder *b, IrFunc *fn) {
-  *b = (IrBuilder){.fn = fn, .at = fn->body};
-}
+void hdir_build_begin(IrBuilder *b, IrFunc *fn) { *b = (IrBuilder){.fn = fn, .at = fn->body}; }
 
 /* --- value numbering --- */
 
 typedef struct Numbered {
-  IrInst  *inst;
+  IrInst *inst;
   uint32_t hash;
 } Numbered;
 
 struct IrScopeTable {
   Numbered *slots;
-  uint32_t  count, cap; /* cap is a power of two */
+  uint32_t count, cap; /* cap is a power of two */
 };
 
 static uint32_t mix(uint32_t h, uint64_t x) {
@@ -51,7 +49,7 @@ static bool same_inst(const IrInst *i, IrOp op, const IrType *res, uint32_t n, I
 
 static void grow_table(IrBuilder *b) {
   IrScopeTable *t = b->scope;
-  IrScopeTable  bigger = {.cap = t->cap ? t->cap * 2 : 64};
+  IrScopeTable bigger = {.cap = t->cap ? t->cap * 2 : 64};
   bigger.slots = HDB_NEW_N(arena(b), Numbered, bigger.cap);
   for (uint32_t k = 0; k < t->cap; k++) {
     if (!t->slots[k].inst || !t->slots[k].inst->region) continue; /* free, or removed by a pass */
@@ -81,13 +79,12 @@ static Numbered *find_slot(IrBuilder *b, uint32_t hash, IrOp op, const IrType *r
   }
 }
 
-static bool visible(const IrBuilder *b, const IrInst *i) {
-  return i->region && hdir_region_contains(i->region, b->at);
-}
+static bool visible(const IrBuilder *b, const IrInst *i) { return i->region && hdir_region_contains(i->region, b->at); }
 
 /* --- emission --- */
 
-static IrInst *append(IrBuilder *b, IrOp op, uint32_t n, IrValue *const args[], uint32_t nres, const IrType *const res[]) {
+static IrInst *append(IrBuilder *b, IrOp op, uint32_t n, IrValue *const args[], uint32_t nres,
+                      const IrType *const res[]) {
   assert(!hdir_ended(b) && "nothing follows an ender");
   IrInst *i = hdir_inst_new(b->fn, op, n, args, nres, res);
   i->loc = b->loc;
@@ -97,7 +94,7 @@ static IrInst *append(IrBuilder *b, IrOp op, uint32_t n, IrValue *const args[], 
 
 /* One result; `args` may be reordered. */
 static IrValue *emit(IrBuilder *b, IrOp op, const IrType *res, uint32_t n, IrValue **args, int64_t imm) {
-  IrEffect  fx = hdir_ops[op].effect;
+  IrEffect fx = hdir_ops[op].effect;
   Numbered *slot = NULL;
   if (!b->no_fold && (fx == FX_PURE || fx == FX_LAUNCH)) {
     IrValue *v = hdir_fold(b, op, res, n, args, imm);
@@ -133,9 +130,7 @@ IrValue *hdir_select(IrBuilder *b, IrValue *c, IrValue *x, IrValue *y) {
   return emit(b, IR_select, x->type, 3, (IrValue *[]){c, x, y}, 0);
 }
 
-IrValue *hdir_cvt(IrBuilder *b, const IrType *to, IrValue *x) {
-  return emit(b, IR_cvt, to, 1, (IrValue *[]){x}, 0);
-}
+IrValue *hdir_cvt(IrBuilder *b, const IrType *to, IrValue *x) { return emit(b, IR_cvt, to, 1, (IrValue *[]){x}, 0); }
 
 IrValue *hdir_bitcast(IrBuilder *b, const IrType *to, IrValue *x) {
   assert(to->size == x->type->size);
@@ -266,7 +261,7 @@ void hdir_if_else(IrBuilder *b, IrInst *i) {
 }
 
 IrInst *hdir_loop_begin(IrBuilder *b, uint32_t n, IrValue *const init[], uint32_t nres, const IrType *const res[]) {
-  IrInst        *i = append(b, IR_loop, n, init, nres, res);
+  IrInst *i = append(b, IR_loop, n, init, nres, res);
   const IrType **params = n ? HDB_NEW_N(arena(b), const IrType *, n) : NULL;
   for (uint32_t k = 0; k < n; k++) params[k] = init[k]->type;
   enter(b, i, n, params);
@@ -299,10 +294,10 @@ bool hdir_ended(const IrBuilder *b) { return b->at->last && hdir_is_ender(b->at-
 /* --- copying --- */
 
 typedef struct Cloner {
-  IrBuilder      *b;
+  IrBuilder *b;
   const IrModule *from;
-  IrValue       **map;
-  bool            foreign; /* from another module: types, callees, texts and files have to be brought over */
+  IrValue **map;
+  bool foreign; /* from another module: types, callees, texts and files have to be brought over */
 } Cloner;
 
 static const IrType *clone_type(const Cloner *c, const IrType *t) {
@@ -322,7 +317,7 @@ static void set_result(const Cloner *c, const IrValue *old, IrValue *v) {
 
 static void clone_control(const Cloner *c, const IrInst *i, IrValue **args, const IrType **res) {
   IrBuilder *b = c->b;
-  IrInst    *copy;
+  IrInst *copy;
   switch (i->op) {
   case IR_if: copy = hdir_if_begin(b, args[0], i->nres, res); break;
   case IR_loop: copy = hdir_loop_begin(b, i->nargs, args, i->nres, res); break;
@@ -364,9 +359,9 @@ static void clone_one(const Cloner *c, const IrInst *i, IrValue **args, const Ir
 enum { FEW = 8 }; /* operands and results that need no memory of their own */
 
 void hdir_clone_inst(IrBuilder *b, const IrInst *i, IrValue **map) {
-  IrFunc       *fn = i->region->fn;
-  Cloner        c = {.b = b, .from = fn->module, .map = map, .foreign = fn->module != b->fn->module};
-  IrValue      *few_args[FEW], **args = few_args;
+  IrFunc *fn = i->region->fn;
+  Cloner c = {.b = b, .from = fn->module, .map = map, .foreign = fn->module != b->fn->module};
+  IrValue *few_args[FEW], **args = few_args;
   const IrType *few_res[FEW], **res = few_res;
   if (i->nargs > FEW) args = HDB_NEW_N(arena(b), IrValue *, i->nargs);
   if (i->nres > FEW) res = HDB_NEW_N(arena(b), const IrType *, i->nres);

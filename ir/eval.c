@@ -9,10 +9,26 @@
 #include <assert.h>
 #include <math.h>
 
-static float    f32_of(uint32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
-static uint32_t bits_f32(float x) { uint32_t b; memcpy(&b, &x, 4); return b; }
-static double   f64_of(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }
-static uint64_t bits_f64(double x) { uint64_t b; memcpy(&b, &x, 8); return b; }
+static float f32_of(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, 4);
+  return x;
+}
+static uint32_t bits_f32(float x) {
+  uint32_t b;
+  memcpy(&b, &x, 4);
+  return b;
+}
+static double f64_of(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, 8);
+  return x;
+}
+static uint64_t bits_f64(double x) {
+  uint64_t b;
+  memcpy(&b, &x, 8);
+  return b;
+}
 
 /* --- halves --- */
 
@@ -92,7 +108,7 @@ uint64_t hdir_bits_of(const IrType *t, double x) {
 
 /* --- integers and bool --- */
 
-__extension__ typedef __int128          Wide;
+__extension__ typedef __int128 Wide;
 __extension__ typedef unsigned __int128 UWide;
 
 static uint64_t divide(const IrType *t, uint64_t x, uint64_t y) {
@@ -154,7 +170,7 @@ static uint64_t eval_int(IrOp op, const IrType *t, const uint64_t a[]) {
  * is, and signs flip even on a NaN. */
 static bool eval_float_bits(IrOp op, const IrType *t, const uint64_t a[], uint64_t *r) {
   uint64_t sign = UINT64_C(1) << (hdir_bits(t) - 1);
-  double   x = hdir_f64_of(t, a[0]), y = 0;
+  double x = hdir_f64_of(t, a[0]), y = 0;
   if (hdir_ops[op].operands[1]) y = hdir_f64_of(t, a[1]);
   switch (op) {
   case IR_neg: *r = a[0] ^ sign; return true;
@@ -206,7 +222,7 @@ static float eval_f32(IrOp op, float x, float y, float z) {
 
 static uint64_t eval_float(IrOp op, const IrType *t, const uint64_t a[]) {
   uint64_t r;
-  size_t   n = strlen(hdir_ops[op].operands);
+  size_t n = strlen(hdir_ops[op].operands);
   if (eval_float_bits(op, t, a, &r)) return r;
   if (t->kind == IR_F64) {
     return bits_f64(eval_f64(op, f64_of(a[0]), n > 1 ? f64_of(a[1]) : 0, n > 2 ? f64_of(a[2]) : 0));
@@ -226,7 +242,7 @@ static uint64_t convert(const IrType *from, const IrType *to, uint64_t bits) {
   if (to->kind == IR_BOOL) return bits != 0;
   if (!hdir_is_float(to)) return (uint64_t)hdir_i64_of(from, bits) & low_bits(hdir_bits(to));
   /* Straight from the integer: 64 bits do not fit a double, and going there first would round twice. */
-  bool    is_signed = hdir_is_signed(from);
+  bool is_signed = hdir_is_signed(from);
   int64_t i = hdir_i64_of(from, bits);
   if (to->kind == IR_F64) return bits_f64(is_signed ? (double)i : (double)bits);
   return from_f32(to, is_signed ? (float)i : (float)bits);

@@ -59,8 +59,8 @@ static IrValue *fold_constants(IrBuilder *b, IrOp op, const IrType *res, uint32_
   for (uint32_t k = 0; k < n; k++)
     if (!is_known(args[k])) return NULL;
   const IrType *from = hdir_elem_scalar(args[n - 1]->type), *to = hdir_elem_scalar(res);
-  uint32_t      count = elements(res);
-  IrValue      *parts[MOST_PARTS];
+  uint32_t count = elements(res);
+  IrValue *parts[MOST_PARTS];
   if (!from || count > MOST_PARTS) return NULL;
   for (uint32_t e = 0; e < count; e++) {
     uint64_t bits[3] = {0, 0, 0};
@@ -78,8 +78,8 @@ static uint64_t neutral_zero(IrOp op, const IrType *scalar) {
 
 static IrValue *fold_laws(IrBuilder *b, IrOp op, uint32_t n, IrValue **args) {
   const uint32_t laws = hdir_ops[op].laws;
-  IrValue       *x = args[0];
-  const IrType  *s = hdir_elem_scalar(x->type);
+  IrValue *x = args[0];
+  const IrType *s = hdir_elem_scalar(x->type);
   if (!laws || !s) return NULL;
   const bool whole = !hdir_is_float(s); /* integers and bool: the laws of exact arithmetic */
   if (n == 1) {
@@ -118,8 +118,8 @@ static IrValue *fold_logic(IrOp op, IrValue **args) {
 
 /* not (a < b) is a >= b, except of floats, where a NaN makes both false. */
 static IrValue *fold_not(IrBuilder *b, IrValue *x) {
-  static const IrOp opposite[IR_NOPS] = {[IR_eq] = IR_ne, [IR_ne] = IR_eq, [IR_lt] = IR_ge,
-                                         [IR_ge] = IR_lt, [IR_gt] = IR_le, [IR_le] = IR_gt};
+  static const IrOp opposite[IR_NOPS] = {
+      [IR_eq] = IR_ne, [IR_ne] = IR_eq, [IR_lt] = IR_ge, [IR_ge] = IR_lt, [IR_gt] = IR_le, [IR_le] = IR_gt};
   if (!x->def || !opposite[x->def->op]) return NULL;
   const IrInst *cmp = x->def;
   if (cmp->op != IR_eq && cmp->op != IR_ne && hdir_is_float(hdir_elem_scalar(cmp->args[0]->type))) return NULL;
@@ -145,7 +145,7 @@ static IrValue *fold_select(IrBuilder *b, IrValue **args) {
   if (is_all(c, 1)) return x;
   if (is_all(c, 0)) return y;
   const IrInst *not = def_by(c, IR_not);
-  if (not) return hdir_select(b, not->args[0], y, x);
+  if (not ) return hdir_select(b, not ->args[0], y, x);
   if (x->type == c->type && x->type->kind == IR_BOOL && hdir_is_const(x) && hdir_is_const(y)) {
     return x->bits ? c : hdir_un(b, IR_not, c); /* x and y differ */
   }
@@ -160,9 +160,7 @@ static bool holds_all(const IrType *to, const IrType *from) {
   if (to == from) return true;
   if (from->kind == IR_BOOL) return true;
   if (to->kind == IR_BOOL) return false;
-  if (hdir_is_float(from)) {
-    return to->kind == IR_F64 || (to->kind == IR_F32 && from->kind != IR_F64);
-  }
+  if (hdir_is_float(from)) { return to->kind == IR_F64 || (to->kind == IR_F32 && from->kind != IR_F64); }
   uint32_t digits = hdir_bits(from) - hdir_is_signed(from);
   if (hdir_is_float(to)) return digits <= mantissa[to->kind]; /* MIN is a power of two */
   if (hdir_is_signed(from) && !hdir_is_signed(to)) return false;
@@ -175,7 +173,7 @@ static IrValue *fold_cvt(IrBuilder *b, const IrType *res, IrValue *x) {
   if (x->type == res) return x;
   if (!inner) return NULL;
   const IrType *s = hdir_elem_scalar(inner->args[0]->type), *u = hdir_elem_scalar(x->type), *t = hdir_elem_scalar(res);
-  bool          skip = holds_all(u, s);
+  bool skip = holds_all(u, s);
   /* From a float to an integer saturates, between integers wraps: the same only if nothing is out of range. */
   if (skip && hdir_is_float(u) && !hdir_is_float(t) && !hdir_is_float(s) && t->kind != IR_BOOL) skip = holds_all(t, s);
   if (hdir_is_int(s) && hdir_is_int(u) && hdir_is_int(t) && hdir_bits(t) <= hdir_bits(u)) skip = true;
@@ -229,14 +227,14 @@ static IrValue *fold_insert(IrBuilder *b, IrValue **args, int64_t part) {
 static bool known_part(const IrType *t, const IrValue *i, uint32_t *part) {
   if (!hdir_is_const(i)) return false;
   int64_t k = hdir_const_i64(i);
-  bool    inside = k >= 0 && k < (int64_t)t->nparts;
+  bool inside = k >= 0 && k < (int64_t)t->nparts;
   *part = inside ? (uint32_t)k : UINT32_MAX;
   return true;
 }
 
 static IrValue *fold_dynamic_part(IrBuilder *b, IrOp op, IrValue **args) {
   const IrType *t = op == IR_elem ? args[0]->type->elem : args[0]->type;
-  uint32_t      part;
+  uint32_t part;
   if (!known_part(t, args[1], &part)) return NULL;
   bool inside = part != UINT32_MAX;
   switch (op) {

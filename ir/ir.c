@@ -60,7 +60,7 @@ IrFunc *hdir_func_import(IrModule *to, const IrFunc *fn) {
   IrFunc *copy = hdir_func_find(to, fn->name);
   if (copy) return copy;
   const IrRegion *body = fn->body;
-  const IrType  **params = HDB_NEW_N(to->arena, const IrType *, body->nparams);
+  const IrType **params = HDB_NEW_N(to->arena, const IrType *, body->nparams);
   for (uint32_t i = 0; i < body->nparams; i++) params[i] = hdir_type_import(&to->types, body->params[i]->type);
   copy = hdir_func_new(to, fn->name, fn->is_kernel, body->nparams, params, fn->nresults,
                        import_types(to, fn->nresults, fn->results));
@@ -86,7 +86,7 @@ IrValue *hdir_const(IrFunc *fn, const IrType *scalar, uint64_t bits) {
   uint32_t n = hdir_bits(scalar);
   if (n < 64) bits &= (UINT64_C(1) << n) - 1;
   const uint64_t key[2] = {scalar->id, bits};
-  MapSlot       *slot = hdb_map_slot(&fn->consts, key, sizeof key);
+  MapSlot *slot = hdb_map_slot(&fn->consts, key, sizeof key);
   if (slot->value) return slot->value;
   IrValue *v = hdir_value_new(fn, scalar);
   v->bits = bits;
@@ -125,7 +125,7 @@ IrValue *hdir_value_new(IrFunc *fn, const IrType *type) {
 
 IrInst *hdir_inst_new(IrFunc *fn, IrOp op, uint32_t nargs, IrValue *const args[], uint32_t nres,
                       const IrType *const res[]) {
-  Arena  *a = fn->module->arena;
+  Arena *a = fn->module->arena;
   IrInst *i = HDB_NEW(a, IrInst);
   i->op = op;
   i->id = fn->ninsts++;
@@ -142,7 +142,7 @@ IrInst *hdir_inst_new(IrFunc *fn, IrOp op, uint32_t nargs, IrValue *const args[]
 }
 
 IrRegion *hdir_region_new(IrFunc *fn, IrInst *parent, uint32_t nparams, const IrType *const params[]) {
-  Arena    *a = fn->module->arena;
+  Arena *a = fn->module->arena;
   IrRegion *r = HDB_NEW(a, IrRegion);
   r->fn = fn;
   r->parent = parent;

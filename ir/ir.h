@@ -169,10 +169,13 @@ uint32_t *hdir_count_uses(const IrFunc *fn, Arena *a);
 
 /* --- text (print.c, parse.c) --- */
 typedef struct IrPrint {
-  bool         locations;                                        /* @ file:line:column after instructions    */
-  void       (*note)(Buf *b, const IrValue *v, void *user); /* appends a comment to a line, or NULL     */
+  bool         locations;                                   /* @ file:line:column after instructions             */
+  void       (*note)(Buf *b, const IrValue *v, void *user); /* puts what the line's comment says of v; or NULL   */
   void        *user;
 } IrPrint;
+/* The name each value is printed with, by id, without the '%'; NULL for constants and for what stands nowhere. */
+const char **hdir_names(const IrFunc *fn, Arena *a);
+void hdir_print_value(Buf *b, const IrValue *v, const char *const names[]); /* "%x" or a constant           */
 void hdir_print_module(Buf *b, const IrModule *m, const IrPrint *how); /* how may be NULL: locations on, no notes */
 void hdir_print_func(Buf *b, const IrFunc *fn, const IrPrint *how);
 void hdir_print_inst(Buf *b, const IrInst *i);                         /* one line, for messages                */

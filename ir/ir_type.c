@@ -5,11 +5,11 @@
 
 static const struct {
   const char *name;
-  uint32_t    size, bits;
+  uint32_t size, bits;
 } scalars[IR_F64 + 1] = {
-    [IR_VOID] = {"void", 0, 0}, [IR_BOOL] = {"bool", 1, 1}, [IR_I8] = {"i8", 1, 8},     [IR_I16] = {"i16", 2, 16},
-    [IR_I32] = {"i32", 4, 32},  [IR_I64] = {"i64", 8, 64},  [IR_U8] = {"u8", 1, 8},     [IR_U16] = {"u16", 2, 16},
-    [IR_U32] = {"u32", 4, 32},  [IR_U64] = {"u64", 8, 64},  [IR_F16] = {"f16", 2, 16},  [IR_BF16] = {"bf16", 2, 16},
+    [IR_VOID] = {"void", 0, 0}, [IR_BOOL] = {"bool", 1, 1}, [IR_I8] = {"i8", 1, 8},    [IR_I16] = {"i16", 2, 16},
+    [IR_I32] = {"i32", 4, 32},  [IR_I64] = {"i64", 8, 64},  [IR_U8] = {"u8", 1, 8},    [IR_U16] = {"u16", 2, 16},
+    [IR_U32] = {"u32", 4, 32},  [IR_U64] = {"u64", 8, 64},  [IR_F16] = {"f16", 2, 16}, [IR_BF16] = {"bf16", 2, 16},
     [IR_F32] = {"f32", 4, 32},  [IR_F64] = {"f64", 8, 64},
 };
 
@@ -50,9 +50,10 @@ static uint32_t parts_of(const IrType *t) {
   }
 }
 
-static const IrType *derived(IrTypes *ts, IrKind kind, const IrType *elem, uint32_t rows, uint32_t cols, IrSpace space) {
+static const IrType *derived(IrTypes *ts, IrKind kind, const IrType *elem, uint32_t rows, uint32_t cols,
+                             IrSpace space) {
   const uint32_t key[5] = {(uint32_t)kind, elem->id, rows, cols, (uint32_t)space};
-  MapSlot       *slot = hdb_map_slot(&ts->by_key, key, sizeof key);
+  MapSlot *slot = hdb_map_slot(&ts->by_key, key, sizeof key);
   if (slot->value) return slot->value;
   IrType *t = HDB_NEW(ts->arena, IrType);
   slot->value = t;
@@ -127,7 +128,7 @@ const IrType *hdir_struct(IrTypes *ts, const char *name, uint32_t nfields, const
   assert(nfields >= 1);
   MapSlot *slot = struct_slot(ts, name);
   if (slot->value) return same_fields(slot->value, nfields, fields) ? slot->value : NULL;
-  IrType  *t = HDB_NEW(ts->arena, IrType);
+  IrType *t = HDB_NEW(ts->arena, IrType);
   IrField *own = HDB_NEW_N(ts->arena, IrField, nfields);
   slot->value = t;
   *t = (IrType){.kind = IR_STRUCT, .rows = 1, .cols = 1, .nparts = nfields, .fields = own, .align = 1};

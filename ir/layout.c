@@ -13,10 +13,10 @@ uint32_t hdir_args_layout(const IrFunc *kernel, uint32_t offset[]) {
 }
 
 typedef struct Reached { /* functions to look through, each once */
-  Arena         *arena;
-  Map            seen;
+  Arena *arena;
+  Map seen;
   const IrFunc **list;
-  uint32_t       n, cap;
+  uint32_t n, cap;
 } Reached;
 
 static void reach(Reached *r, const IrFunc *fn) {
@@ -27,10 +27,10 @@ static void reach(Reached *r, const IrFunc *fn) {
 }
 
 int32_t hdir_launch_rank(const IrFunc *kernel) {
-  Arena    *a = kernel->module->arena;
+  Arena *a = kernel->module->arena;
   ArenaMark mark = hdb_mark(a);
-  Reached   r = {.arena = a};
-  int32_t   rank = 0;
+  Reached r = {.arena = a};
+  int32_t rank = 0;
   hdb_map_init(&r.seen, a);
   reach(&r, kernel);
   for (uint32_t at = 0; at < r.n; at++) {
