@@ -1,0 +1,67 @@
+/* api/api.h -- what the public functions share: the objects behind the handles, and how a call begins and ends.
+ *
+ * Each public function that can fail runs
+ *     hdapi_begin(ctx);  ... HdStatus status = ...;  return hdapi_end(ctx, "hd_noun_verb", status);
+ * and what lies between writes the record with hdb_fail(&ctx->err, ..).
+ */
+#ifndef HDAPI_API_H
+#define HDAPI_API_H
+
+#include "backends/cpu/cpu.h"
+#include "base/fail.h"
+#include "heddle/heddle.h"
+#include "runtime/cache.h"
+#include "runtime/stream.h"
+HD_BEGIN_DECLS
+
+enum { API_NDEVICES = 2 }; /* the index is kind - 1 */
+
+struct HdContext {
+  HdAllocator mem;
+  HdError     err;
+  char        where_file[256]; /* what err.where.file points to, once its owner is gone */
+  char       *diagnostics;     /* NULL or zero-terminated                               */
+  size_t      diagnostics_size;
+  RtThreads  *threads;
+  RtDevice    device[API_NDEVICES];
+  RtCache     cache;
+  void      (*log)(void *user, HdLogLevel level, const char *message);
+  void       *log_user;
+  Arena       arena; /* texts that live as long as the context */
+  CpuTarget   host;  /* triple NULL until it was asked for      */
+  const char *cpu_text;
+  const char *llvm_id;
+};
+
+struct HdStream {
+  HdContext *ctx;
+  HdDevice   device;
+  RtStream  *rt;
+};
+
+/* --- calls --- */
+static inline void hdapi_begin(HdContext *ctx) { ctx->err.status = HD_OK; }
+/* Stamp the record with the call; a status without a record gets its row's words. */
+HdStatus hdapi_end(HdContext *ctx, const char *call, HdStatus status);
+/* The record's file name is about to be freed: keep it. */
+void     hdapi_keep_where(HdContext *ctx);
+/* Run fn(job) with the arenas' memory guarded: when it runs out, HD_ERR_NOMEM. `b` may be NULL. */
+HdStatus hdapi_guard(HdContext *ctx, Arena *a, Arena *b, HdStatus (*fn)(void *job), void *job);
+void     hdapi_log(HdContext *ctx, HdLogLevel level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* --- parts of a context --- */
+HdStatus    hdapi_device(HdContext *ctx, HdDevice device, const char *arg, RtDevice **out); /* checks */
+const char *hdapi_device_name(HdDevice device);
+HdStatus    hdapi_host(HdContext *ctx, const CpuTarget **out); /* what this machine is */
+/* What library a compile would load, without loading it: a part of every cache key. */
+HdStatus    hdapi_llvm_id(HdContext *ctx, const char **out);
+/* Fill in the record from a stream's fault. */
+HdStatus    hdapi_fault(HdContext *ctx, const RtFaultCopy *f);
+
+/* --- arrays --- */
+bool        hdapi_type_valid(HdType t);
+/* "f32[1024, 3]" */
+const char *hdapi_shape_text(HdType type, int32_t ndim, const int64_t length[], char *out, size_t size);
+
+HD_END_DECLS
+#endif

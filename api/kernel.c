@@ -1,0 +1,356 @@
+/* api/kernel.c -- the compile driver: a kernel's IR to code that is loaded, by way of the cache.
+ *
+ * For the CPU: canonical IR -> passes -> backends/cpu -> object -> loader; the cache stands between the IR's hash and the
+ * object, so a hit needs neither IR nor LLVM. A kernel has two variants of code, for arrays without gaps and for any; the
+ * second is made when a launch first wants it. For the interpreter: the canonical IR itself.
+ */
+#include <stdio.h>
+
+#include "api/module.h"
+#include "backends/interp/interp.h"
+#include "ir/layout.h"
+#include "passes/passes.h"
+
+#ifndef HEDDLE_BUILD_ID
+#ifdef __has_include
+#if __has_include("api/build_id.h")
+#include "api/build_id.h"
+#endif
+#endif
+#endif
+#ifndef HEDDLE_BUILD_ID
+#define HEDDLE_BUILD_ID "unknown" /* code made by another state of the sources would be taken for ours */
+#endif
+
+const char *hdapi_build_id(void) { return HEDDLE_BUILD_ID; }
+
+enum { RUNTIME_ABI = 1 }; /* of RtEntry, RtSpan, RtFault and the argument block */
+
+/* --- targets and options --- */
+
+static bool runs_on(const CpuTarget *code, const CpuTarget *host) {
+  return (code->isa == CPU_NEON) == (host->isa == CPU_NEON) && code->isa <= host->isa;
+}
+
+HdStatus hdapi_module_target(HdModule *m, const char *name, Arena *a, bool must_run, CpuTarget *out) {
+  const CpuTarget *host;
+  HD_TRY(hdapi_host(m->ctx, &host));
+  if (!name) name = m->options.target;
+  if (!name) {
+    *out = *host;
+    return HD_OK;
+  }
+  HD_TRY(hdcpu_target(name, a, &m->ctx->err, out));
+  if (must_run && !runs_on(out, host))
+    return hdb_fail(&m->ctx->err, HD_ERR_TARGET, "options.target", "'%.40s' has instructions that this machine lacks (it is %s)", name,
+                    m->ctx->cpu_text);
+  return HD_OK;
+}
+
+CpuOptions hdapi_cpu_options(const HdModule *m, bool dense) {
+  return (CpuOptions){
+      .width = m->options.width, .dense = dense, .fast = m->options.fast, .opt_level = m->options.opt_level};
+}
+
+/* --- one variant of CPU code --- */
+
+typedef struct CodeJob {
+  HdKernel   *k;
+  int         variant;
+  Arena       scratch;
+  CpuTarget   target;
+  const char *fields;
+  RtEntryFile file; /* a hit of the cache */
+  RtWriter    w;
+  RtCode      code;
+  bool        hit;
+} CodeJob;
+
+static HdStatus put_fields(CodeJob *j) {
+  const HdModule *m = j->k->module;
+  CpuOptions      o = hdapi_cpu_options(m, j->variant == CODE_DENSE);
+  const char     *llvm;
+  Buf             b;
+  HD_TRY(hdapi_llvm_id(m->ctx, &llvm));
+  hdb_buf_init(&b, &j->scratch);
+  hdb_putf(&b, "tier=code\nbuild=%s\nabi=%d\nir=%s\nkernel=%s\n", hdapi_build_id(), RUNTIME_ABI, j->k->of->ir,
+           j->k->of->sig.kernel);
+  hdb_putf(&b, "triple=%s\ncpu=%s\nfeatures=%s\n", j->target.triple, j->target.cpu, j->target.features);
+  hdb_putf(&b, "width=%d\ndense=%d\npadded=%d\nfast=%d\nopt=%d\nllvm=%s\n", o.width, o.dense, o.padded, o.fast,
+           o.opt_level, llvm);
+  j->fields = b.data;
+  return HD_OK;
+}
+
+static HdStatus load_code(CodeJob *j, const RtArtifact *a) {
+  HdKernel *k = j->k;
+  double    start = hdapi_ms();
+  HD_TRY(k->rt->ops->load(k->rt, a, &k->module->ctx->err, &j->code));
+  k->times.load += hdapi_ms() - start;
+  return HD_OK;
+}
+
+static HdStatus from_cache(CodeJob *j) {
+  HdContext *ctx = j->k->module->ctx;
+  RtArtifact a;
+  HD_TRY(hdrt_cache_get(&ctx->cache, RT_CACHE_CODE, j->fields, &ctx->err, &j->hit, &j->file));
+  if (!j->hit) return HD_OK;
+  RtReader r = j->file.payload;
+  j->hit = hdrt_get_artifact(&r, &a);
+  if (!j->hit) return HD_OK;
+  a.sig = j->k->of->sig;
+  HdStatus status = load_code(j, &a);
+  /* An object that is not what it should be is no hit; it is made again and replaced. */
+  j->hit = status == HD_OK;
+  return status == HD_ERR_FORMAT || status == HD_ERR_UNSUPPORTED ? HD_OK : status;
+}
+
+/* The kernel by itself in the scratch arena. The IR may have to be made again, from files that may have changed since. */
+static HdStatus kernel_ir(CodeJob *j, IrFunc **out) {
+  HdModule *m = j->k->module;
+  char      now[33];
+  HD_TRY(hdapi_module_ir(m));
+  IrFunc *fn = hdir_func_find(m->ir, j->k->of->sig.kernel);
+  if (fn) hdapi_ir_hash(fn, &j->scratch, now);
+  if (!fn || strcmp(now, j->k->of->ir) != 0)
+    return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "", "a file that '%.200s' imports has changed since the module was loaded; load it again",
+                    m->name);
+  *out = hdapi_alone(fn, &j->scratch);
+  return HD_OK;
+}
+
+static HdStatus optimise(HdContext *ctx, IrModule *m, const char *kernel) {
+  OptContext cx = {.err = &ctx->err};
+  HD_TRY(hdopt_run(m, "cpu", &cx));
+  if (hdir_verify(m, &ctx->err) == HD_OK) return HD_OK;
+  return hdb_fail(&ctx->err, HD_ERR_COMPILE, kernel, "the passes left invalid IR: %s", ctx->err.detail);
+}
+
+static HdStatus compile(CodeJob *j) {
+  HdKernel  *k = j->k;
+  HdContext *ctx = k->module->ctx;
+  IrFunc    *fn = NULL;
+  CpuCode    code = {0};
+  HD_TRY(kernel_ir(j, &fn));
+  k->times.front = k->module->front_ms;
+  double   start = hdapi_ms();
+  HdStatus status = optimise(ctx, fn->module, k->of->sig.kernel);
+  k->times.passes += hdapi_ms() - start;
+  CpuOptions o = hdapi_cpu_options(k->module, j->variant == CODE_DENSE);
+  if (status == HD_OK)
+    status = hdcpu_compile(hdir_func_find(fn->module, k->of->sig.kernel), &j->target, &o, CPU_EMIT_OBJECT, &j->scratch,
+                           &ctx->err, &code);
+  HD_TRY(status);
+  k->times.widen += code.widen_ms;
+  k->times.llvm_parse += code.parse_ms;
+  k->times.llvm_opt += code.opt_ms;
+  k->times.llvm_emit += code.emit_ms;
+  RtArtifact a = {.sig = k->of->sig,
+                  .kind = RT_CODE_OBJECT,
+                  .symbol = code.symbol,
+                  .code = code.object,
+                  .code_size = code.object_size,
+                  .width = code.width};
+  hdapi_log(ctx, HD_LOG_INFO, "kernel '%s' was compiled in %.1f ms, %d lanes%s", k->of->sig.kernel, hdapi_ms() - start,
+            code.width, j->variant == CODE_DENSE ? "" : ", for arrays with gaps");
+  HD_TRY(load_code(j, &a));
+  hdrt_put_artifact(&j->w, &a);
+  if (j->w.failed) return hdb_fail(&ctx->err, HD_ERR_NOMEM, "", "%zu bytes for an entry of the cache", code.object_size);
+  char target[96];
+  snprintf(target, sizeof target, "%s w%d", j->target.cpu, code.width);
+  return hdrt_cache_put(&ctx->cache, RT_CACHE_CODE, j->fields, k->of->sig.kernel, target, j->w.data, j->w.len, &ctx->err);
+}
+
+static HdStatus make_code(void *job) {
+  CodeJob  *j = job;
+  HdModule *m = j->k->module;
+  HD_TRY(hdapi_module_target(m, NULL, &j->scratch, true, &j->target));
+  HD_TRY(put_fields(j));
+  HD_TRY(from_cache(j));
+  return j->hit ? HD_OK : compile(j);
+}
+
+static HdStatus cpu_code(HdKernel *k, int variant) {
+  HdContext *ctx = k->module->ctx;
+  CodeJob    j = {.k = k, .variant = variant, .w = {.mem = &ctx->mem}};
+  hdb_arena_init(&j.scratch, &ctx->mem);
+  HdStatus status = hdapi_guard(ctx, &k->module->arena, &j.scratch, make_code, &j);
+  hdapi_keep_where(ctx);
+  hdrt_writer_free(&j.w);
+  hdrt_entry_free(&ctx->cache, &j.file);
+  hdb_arena_free(&j.scratch);
+  if (status != HD_OK) {
+    k->rt->ops->unload(k->rt, &j.code);
+    return status;
+  }
+  k->code[variant] = j.code;
+  k->has[variant] = true;
+  k->from_cache = j.hit;
+  return HD_OK;
+}
+
+/* --- the interpreter --- */
+
+typedef struct Report {
+  RtFault        *fault;
+  const IrModule *module;
+} Report;
+
+static void put_fault(RtFault *f, const char *text) {
+  f->state = 2;
+  f->text = text;
+  f->file = "";
+  f->line = f->column = f->has_index = f->status = 0;
+  memset(f->tid, 0, sizeof f->tid);
+}
+
+static void report(void *user, const IrInst *inst, const int64_t tid[HD_MAX_DIMS], int64_t index, int64_t limit) {
+  const Report *r = user;
+  RtFault      *f = r->fault;
+  if (f->state) return;
+  put_fault(f, inst->text);
+  if (inst->loc.line && inst->loc.file < r->module->nfiles) f->file = r->module->files[inst->loc.file];
+  f->line = (int32_t)inst->loc.line;
+  f->column = (int32_t)inst->loc.column;
+  f->has_index = inst->op == IR_check;
+  f->index = index;
+  f->limit = limit;
+  memcpy(f->tid, tid, sizeof f->tid);
+}
+
+static void run_interpreter(const void *args, const RtSpan *span, void *user) {
+  const RtHost     *host = user;
+  const InterpCode *code = host->user;
+  HdError           err;
+  Report            r = {span->fault, code->kernel->module};
+  InterpLaunch      l = {.kernel = code->kernel,
+                         .args = args,
+                         .ndim = span->ndim,
+                         .begin = span->begin,
+                         .end = span->end,
+                         .report = report,
+                         .user = &r};
+  memcpy(l.dim, span->dim, sizeof l.dim);
+  memcpy(l.at, span->at, sizeof l.at);
+  HdStatus status = hdinterp_run(&l, host->mem ? host->mem : &hdb_system_allocator, &err);
+  if (status == HD_OK || span->fault->state) return;
+  put_fault(span->fault, status == HD_ERR_NOMEM ? "the interpreter ran out of memory"
+                         : status == HD_ERR_FAULT ? "a thread came to a place that is never to be reached"
+                                                  : "the interpreter cannot run this");
+  span->fault->status = status;
+}
+
+static HdStatus interp_code(void *job) {
+  HdKernel  *k = job;
+  HdModule  *m = k->module;
+  OptContext cx = {.err = &m->ctx->err};
+  HD_TRY(hdapi_module_ir(m));
+  IrFunc *fn = hdir_func_find(m->ir, k->of->sig.kernel);
+  if (!fn) return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "", "'%.200s' has changed since it was loaded; load it again", m->name);
+  IrFunc *alone = hdapi_alone(fn, &m->arena);
+  HD_TRY(hdopt_run(alone->module, "canon", &cx));
+  k->interp.kernel = hdir_func_find(alone->module, k->of->sig.kernel);
+  k->times.front = m->front_ms;
+  RtArtifact a = {.sig = k->of->sig, .kind = RT_CODE_HOST, .host = run_interpreter, .host_user = &k->interp, .width = 1};
+  HD_TRY(k->rt->ops->load(k->rt, &a, &m->ctx->err, &k->code[CODE_DENSE]));
+  k->code[CODE_GENERAL] = k->code[CODE_DENSE];
+  k->has[CODE_DENSE] = k->has[CODE_GENERAL] = true;
+  return HD_OK;
+}
+
+/* --- kernels --- */
+
+HdStatus hdapi_kernel_code(HdKernel *k, int variant, const RtCode **out) {
+  if (!k->has[variant]) {
+    HdStatus status = k->device.kind == HD_DEVICE_CPU
+                          ? cpu_code(k, variant)
+                          : hdapi_guard(k->module->ctx, &k->module->arena, NULL, interp_code, k);
+    HD_TRY(status);
+  }
+  *out = &k->code[variant];
+  return HD_OK;
+}
+
+void hdapi_kernel_end(HdKernel *k) {
+  for (int v = 0; v < CODE_VARIANTS; v++)
+    if (k->has[v]) k->rt->ops->unload(k->rt, &k->code[v]);
+}
+
+static HdStatus not_found(HdModule *m, const char *name) {
+  char   list[400] = "";
+  size_t n = 0;
+  for (uint32_t i = 0; i < m->nkernels && n < sizeof list; i++)
+    n += (size_t)snprintf(list + n, sizeof list - n, "%s'%s'", i ? ", " : "", m->kernels[i].sig.kernel);
+  if (m->nkernels == 0)
+    return hdb_fail(&m->ctx->err, HD_ERR_NOT_FOUND, "name", "'%.60s': the module has no kernels", name);
+  return hdb_fail(&m->ctx->err, HD_ERR_NOT_FOUND, "name", "'%.60s' is no kernel; there are %s", name, list);
+}
+
+static HdStatus new_kernel(void *job) {
+  HdKernel **k = job;
+  *k = HDB_NEW(&(*k)->module->arena, HdKernel);
+  return HD_OK;
+}
+
+static HdStatus make_kernel(HdModule *m, const ModKernel *of, HdDevice device, RtDevice *rt, HdKernel **out) {
+  HdContext    *ctx = m->ctx;
+  HdKernel      head = {.module = m}, *k = &head;
+  const RtCode *code;
+  if (of->sig.args_size > RT_MAX_ARGS)
+    return hdb_fail(&ctx->err, HD_ERR_UNSUPPORTED, "name", "the parameters of kernel '%s' take %u bytes; at most %d are possible",
+                    of->sig.kernel, of->sig.args_size, RT_MAX_ARGS);
+  HD_TRY(hdapi_guard(ctx, &m->arena, NULL, new_kernel, &k));
+  k->module = m;
+  k->of = of;
+  k->device = device;
+  k->rt = rt;
+  HD_TRY(hdapi_kernel_code(k, CODE_DENSE, &code));
+  k->next = m->made;
+  m->made = k;
+  *out = k;
+  return HD_OK;
+}
+
+static HdStatus module_kernel(HdModule *m, const char *name, HdDevice device, HdKernel **out) {
+  RtDevice *rt;
+  if (!name || !out) return hdb_fail(&m->ctx->err, HD_ERR_ARG, name ? "out" : "name", "it is NULL");
+  HD_TRY(hdapi_device(m->ctx, device, "device", &rt));
+  for (HdKernel *k = m->made; k; k = k->next) {
+    if (k->device.kind != device.kind || strcmp(k->of->sig.kernel, name) != 0) continue;
+    *out = k;
+    return HD_OK;
+  }
+  for (uint32_t i = 0; i < m->nkernels; i++)
+    if (strcmp(m->kernels[i].sig.kernel, name) == 0) return make_kernel(m, &m->kernels[i], device, rt, out);
+  return not_found(m, name);
+}
+
+HdStatus hd_module_kernel(HdModule *module, const char *name, HdDevice device, HdKernel **out) {
+  if (!module) return HD_ERR_ARG;
+  hdapi_begin(module->ctx);
+  return hdapi_end(module->ctx, "hd_module_kernel", module_kernel(module, name, device, out));
+}
+
+/* --- facts --- */
+
+int32_t hd_kernel_param_count(const HdKernel *kernel) { return kernel ? (int32_t)kernel->of->sig.nparams : 0; }
+
+HdParam hd_kernel_param(const HdKernel *kernel, int32_t i) {
+  HdParam r;
+  memset(&r, 0, sizeof r);
+  if (!kernel || i < 0 || (uint32_t)i >= kernel->of->sig.nparams) return r;
+  const RtParam *p = &kernel->of->sig.params[i];
+  return (HdParam){p->name, p->type, p->ndim, p->writes};
+}
+
+const char *hd_kernel_name(const HdKernel *kernel) { return kernel ? kernel->of->sig.kernel : NULL; }
+
+int32_t hd_kernel_width(const HdKernel *kernel) { return kernel ? kernel->code[CODE_DENSE].width : 0; }
+
+bool hd_kernel_from_cache(const HdKernel *kernel) { return kernel && kernel->from_cache; }
+
+HdTimes hd_kernel_times(const HdKernel *kernel) {
+  HdTimes none;
+  memset(&none, 0, sizeof none);
+  return kernel ? kernel->times : none;
+}

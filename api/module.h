@@ -1,0 +1,88 @@
+/* api/module.h -- modules and kernels behind their handles, and the steps of the compile driver. */
+#ifndef HDAPI_MODULE_H
+#define HDAPI_MODULE_H
+
+#include "api/api.h"
+#include "ir/ir.h"
+HD_BEGIN_DECLS
+
+typedef enum ModFrom { MOD_SOURCE, MOD_IR, MOD_BUILT } ModFrom;
+
+typedef struct ModStruct {
+  const char *name;
+  uint32_t    size;
+} ModStruct;
+
+/* A kernel as the front end left it; known without its IR when the cache knew the source. */
+typedef struct ModKernel {
+  RtSignature sig;
+  char        ir[33]; /* hash of its IR with all that it calls */
+} ModKernel;
+
+struct HdModule {
+  HdContext      *ctx;
+  Arena           arena; /* all that follows, and the kernels */
+  const char     *name;
+  ModFrom         from;
+  const char     *text; /* kept, for the IR may be wanted later */
+  size_t          size;
+  HdModuleOptions options; /* copied deeply */
+  IrModule       *ir;      /* NULL until it is wanted           */
+  double          front_ms;
+  uint32_t        nkernels, nstructs;
+  ModKernel      *kernels;
+  ModStruct      *structs;
+  HdKernel       *made; /* a list */
+  Arena           emitted;
+};
+
+/* What the interpreter runs. */
+typedef struct InterpCode {
+  const IrFunc *kernel;
+} InterpCode;
+
+enum { CODE_DENSE, CODE_GENERAL, CODE_VARIANTS };
+
+struct HdKernel {
+  HdModule        *module;
+  const ModKernel *of;
+  HdDevice         device;
+  RtDevice        *rt;
+  bool             has[CODE_VARIANTS];
+  RtCode           code[CODE_VARIANTS];
+  bool             from_cache;
+  HdTimes          times;
+  InterpCode       interp;
+  HdKernel        *next;
+};
+
+/* --- modules (module.c) --- */
+HdStatus hdapi_module_new(HdContext *ctx, const char *name, const HdModuleOptions *options, HdModule **out);
+/* The IR, made again from the source if it was not needed so far. Inside a guard of m->arena. */
+HdStatus hdapi_module_ir(HdModule *m);
+/* Fill in kernels and structs from m->ir. Inside a guard. */
+HdStatus hdapi_module_describe(HdModule *m, Arena *scratch);
+double   hdapi_ms(void); /* now */
+
+/* --- signatures (signature.c); inside a guard of `a` --- */
+HdType hdapi_type_of(const IrType *t);
+void   hdapi_signature(const IrFunc *kernel, Arena *a, RtSignature *out);
+/* A module with a kernel and what it calls, in `a`. */
+IrFunc *hdapi_alone(const IrFunc *kernel, Arena *a);
+void    hdapi_ir_hash(const IrFunc *kernel, Arena *scratch, char out[33]);
+
+/* --- the source tier of the cache (source_cache.c); inside a guard --- */
+/* *found: m->kernels and m->structs were filled in. */
+HdStatus hdapi_source_get(HdModule *m, Arena *scratch, bool *found);
+HdStatus hdapi_source_put(HdModule *m, Arena *scratch);
+
+/* --- kernels (kernel.c) --- */
+/* Code for dense or for any arrays, compiled at the first call. */
+HdStatus hdapi_kernel_code(HdKernel *k, int variant, const RtCode **out);
+void     hdapi_kernel_end(HdKernel *k);
+const char *hdapi_build_id(void);
+HdStatus hdapi_module_target(HdModule *m, const char *name, Arena *a, bool must_run, CpuTarget *out);
+CpuOptions hdapi_cpu_options(const HdModule *m, bool dense);
+
+HD_END_DECLS
+#endif
