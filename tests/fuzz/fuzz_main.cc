@@ -18,6 +18,7 @@ struct Options {
   std::string              out = ".";
   bool                     print = false, keep = false;
   int                      shrink_seconds = 120;
+  diff::CheckOptions       check;
   std::vector<std::string> files;
 };
 
@@ -35,6 +36,7 @@ bool ReadOptions(int argc, char **argv, Options *o) {
     else if (ReadOption(argv[k], "--count", &v)) o->count = strtoull(v, nullptr, 0);
     else if (ReadOption(argv[k], "--out", &v)) o->out = v;
     else if (ReadOption(argv[k], "--shrink", &v)) o->shrink_seconds = atoi(v);
+    else if (ReadOption(argv[k], "--passes", &v)) o->check.pipelines = {v};
     else if (!strcmp(argv[k], "--print")) o->print = true;
     else if (!strcmp(argv[k], "--keep-going")) o->keep = true;
     else if (argv[k][0] != '-') o->files.push_back(argv[k]);
@@ -43,7 +45,7 @@ bool ReadOptions(int argc, char **argv, Options *o) {
   return true;
 }
 
-int CheckFile(const std::string &path) {
+int CheckFile(const Options &o, const std::string &path) {
   std::ifstream     file(path);
   std::stringstream text;
   text << file.rdbuf();
@@ -51,7 +53,7 @@ int CheckFile(const std::string &path) {
   diff::Case                  c;
   std::string                 problem = file ? fuzz::LoadCase(text.str(), &copy, &c) : "cannot be read";
   diff::Verdict               v = {true, problem};
-  if (problem.empty()) v = fuzz::JudgeApart(c, [](const diff::Case &x) { return diff::Check(x, diff::CheckOptions()); }, 60);
+  if (problem.empty()) v = fuzz::JudgeApart(c, [&](const diff::Case &x) { return diff::Check(x, o.check); }, 60);
   printf("%s: %s%s\n", path.c_str(), v.valid ? "" : "not valid: ", v.failure.empty() ? "agrees" : v.failure.c_str());
   return v.failure.empty() ? 0 : 1;
 }
@@ -64,7 +66,7 @@ void WriteFailure(const Options &o, uint64_t seed, const diff::Case &c, const fu
 }
 
 int Random(const Options &o) {
-  fuzz::Judge judge = [](const diff::Case &c) { return diff::Check(c, diff::CheckOptions()); };
+  fuzz::Judge judge = [&](const diff::Case &c) { return diff::Check(c, o.check); };
   int         failed = 0;
   for (uint64_t k = 0; k < o.count; k++) {
     auto p = fuzz::Generate(o.seed + k);
@@ -87,11 +89,12 @@ int Random(const Options &o) {
 int main(int argc, char **argv) {
   Options o;
   if (!ReadOptions(argc, argv, &o)) {
-    fprintf(stderr, "fuzz [--seed=N] [--count=N] [--out=DIR] [--shrink=SECONDS] [--print] [--keep-going] [FILE.ir ..]\n");
+    fprintf(stderr, "fuzz [--seed=N] [--count=N] [--out=DIR] [--shrink=SECONDS] [--passes=A,B]\n"
+                    "     [--print] [--keep-going] [FILE.ir ..]\n");
     return 2;
   }
   if (o.files.empty()) return Random(o);
   int failed = 0;
-  for (const std::string &f : o.files) failed |= CheckFile(f);
+  for (const std::string &f : o.files) failed |= CheckFile(o, f);
   return failed;
 }

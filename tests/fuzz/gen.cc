@@ -386,7 +386,7 @@ private:
   IrValue *Descend(IrValue *p, const IrType *want, int depth) {
     while (hdir_is_composite(p->type->elem) && p->type->elem != want && (want || r_.Chance(70))) {
       const IrType *t = p->type->elem;
-      if (t->kind != IR_STRUCT && r_.Chance(60)) p = hdir_elem(&b_, p, Bounded((int)t->nparts, depth));
+      if (Indexable(t) && r_.Chance(60)) p = hdir_elem(&b_, p, Bounded((int)t->nparts, depth));
       else p = hdir_member(&b_, p, (uint32_t)r_.Below((int)t->nparts));
     }
     return want && p->type->elem != want ? nullptr : p;
@@ -461,10 +461,11 @@ private:
     static const IrOp ops[] = {IR_atomic_add, IR_atomic_min, IR_atomic_max, IR_atomic_and, IR_atomic_or, IR_atomic_xor,
                                IR_atomic_xchg, IR_atomic_cas};
     if (owns_.empty()) return;
-    IrValue *p = Descend(OwnAddress(Pick(owns_), 1), nullptr, 1);
-    IrOp     op = ops[r_.Below(8)];
+    IrValue      *p = Descend(OwnAddress(Pick(owns_), 1), nullptr, 1);
     const IrType *t = p->type->elem;
-    if (!AtomicType(t, op)) return;
+    IrOp          op = ops[r_.Below(8)];
+    for (int tries = 0; tries < 4 && !AtomicType(t, op); tries++) op = ops[r_.Below(8)];
+    if (!AtomicType(t, op)) return Store();
     IrValue *x = Value(t, 2), *y = op == IR_atomic_cas ? Value(t, 1) : nullptr;
     if (op == IR_atomic_cas && r_.Chance(50)) x = hdir_load(&b_, p);
     Keep(hdir_atomic(&b_, op, p, x, y));
@@ -655,9 +656,8 @@ private:
     IrValue *c = Value(Bool(), 2);
     if (r_.Chance(40)) return hdir_assert(&b_, hdir_bin(&b_, IR_or, c, hdir_un(&b_, IR_not, c)), "one or the other");
     int           n = r_.In(1, 9);
-    const IrType *t = Scalar(r_.Chance(50) ? IR_I32 : IR_I64);
-    IrValue      *i = Bounded(n, 2);
-    if (t != i->type) i = hdir_cvt(&b_, t, i);
+    const IrType *t = Scalar(IR_I64);
+    IrValue      *i = hdir_cvt(&b_, t, Bounded(n, 2));
     hdir_check(&b_, hdir_bin(&b_, IR_lt, i, Int(t, n)), i, Int(t, n), "in bounds");
   }
 
