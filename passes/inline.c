@@ -57,7 +57,7 @@ static void send_return(OptRebuild *rb, uint32_t n, IrValue *const now[]) {
   if (f != in->outer) {
     for (uint32_t k = 0; k < f->old->nres; k++) hdopt_push_val(rb, &list, hdir_zero(&rb->b, f->old->res[k]->type));
     hdopt_push_val(rb, &list, hdir_const_bool(rb->fn, true));
-    f->left++;
+    f->again++; /* kept apart from the ordinary ways out */
   } else {
     in->left++;
   }
@@ -91,8 +91,15 @@ static void emit_returning_scope(OptRebuild *rb, const IrInst *i) {
   hdopt_walk(rb, i->sub[0]->first);
   hdopt_pop(rb);
   hdir_end(&rb->b, now);
+  if (!f.left && !f.again) {
+    hdir_ender(&rb->b, IR_unreachable, 0, NULL);
+    return;
+  }
+  if (!f.left) {
+    send_return(rb, extra, now->res + i->nres + 1);
+    return;
+  }
   for (uint32_t k = 0; k < i->nres; k++) hdopt_set(rb, i->res[k], now->res[k]);
-
   IrInst *test = hdir_if_begin(&rb->b, now->res[i->nres], 0, NULL);
   send_return(rb, extra, now->res + i->nres + 1);
   hdir_if_else(&rb->b, test);

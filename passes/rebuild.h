@@ -42,7 +42,7 @@ struct OptFrame {
   const IrInst *old;
   IrOp          yield, leave, brk, cont; /* what these enders become; IR_NOPS: their values become the results */
   uint32_t      left;                    /* emitted enders that reach the end of the construct                 */
-  uint32_t      again;                   /* emitted continues                                                  */
+  uint32_t      again;                   /* emitted continues; of a scope, for the pass to use                   */
 };
 
 struct OptRebuild {
