@@ -185,6 +185,9 @@ HdStatus hdir_parse(Arena *a, const char *name, const char *text, size_t len, Hd
 /* --- checks (verify.c) --- */
 HdStatus hdir_verify(const IrModule *m, HdError *err); /* HD_ERR_IR: op, rule and place */
 HdStatus hdir_verify_func(const IrFunc *fn, HdError *err);
+/* One instruction by itself, before it is put into a region: its operands' and result's types, and its op's own rules; no
+ * enders, no control. */
+HdStatus hdir_verify_inst(const IrFunc *fn, const IrInst *i, HdError *err);
 
 /* --- the meaning of scalar ops (eval.c): what folding and the interpreter compute --- */
 /* Pure ops on scalars (add .. bitcast, not composites): bits in, bits out, in the encoding of IrValue.bits.

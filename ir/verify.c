@@ -19,6 +19,7 @@ typedef struct Verifier {
   bool *completes;    /* by instruction id: an if, loop or scope that something leaves */
   const IrInst *inst; /* the one at hand, for messages; NULL: the function             */
   uint32_t depth;
+  bool alone;         /* the instruction stands in no region yet, so it has no names     */
 } Verifier;
 
 enum { DEEPEST = 4096 }; /* nested regions; the walk recurses */
@@ -40,6 +41,10 @@ __attribute__((format(printf, 2, 3))) static bool broken(Verifier *v, const char
   }
   if (i->loc.line && i->loc.file < v->m->nfiles) {
     where = (HdSpan){v->m->files[i->loc.file], (int32_t)i->loc.line, (int32_t)i->loc.column};
+  }
+  if (v->alone) {
+    hdb_fail_at(v->err, HD_ERR_IR, where, "@%.80s: %s: %s", v->fn->name, hdir_ops[i->op].name, rule);
+    return false;
   }
   Buf text;
   hdb_buf_init(&text, v->scratch);
@@ -500,6 +505,14 @@ static HdStatus verify_one(const IrFunc *fn, HdError *err) {
 }
 
 HdStatus hdir_verify_func(const IrFunc *fn, HdError *err) { return verify_one(fn, err); }
+
+HdStatus hdir_verify_inst(const IrFunc *fn, const IrInst *i, HdError *err) {
+  ArenaMark mark = hdb_mark(fn->module->arena);
+  Verifier v = {.m = fn->module, .fn = fn, .err = err, .scratch = fn->module->arena, .inst = i, .alone = true};
+  bool ok = check_operands(&v, i) && check_results(&v, i) && check_op(&v, i);
+  hdb_reset(fn->module->arena, mark);
+  return ok ? HD_OK : HD_ERR_IR;
+}
 
 /* Depth first over the calls, with a stack of our own: a call of a function that is on it is recursion. */
 typedef struct Node {
