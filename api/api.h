@@ -10,8 +10,8 @@
 #include "backends/cpu/cpu.h"
 #include "base/fail.h"
 #include "heddle/heddle.h"
-#include "runtime/cache.h"
-#include "runtime/stream.h"
+#include "runtime/disk_cache.h"
+#include "runtime/streams.h"
 HD_BEGIN_DECLS
 
 enum { API_NDEVICES = 2 }; /* the index is kind - 1 */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "api/library.h"
-#include "api/module.h"
+#include "api/modules.h"
 #include "frontend/lang/lang.h"
 #include "ir/build.h"
 
@@ -450,7 +450,7 @@ HdIrValue *hd_build_make(HdBuilder *b, const HdIrType *type, int32_t n, HdIrValu
   VALUE(b, build_make(b, type, n, parts));
 }
 
-/* The type of a part, or VOID, of which the rules will say that it has none. */
+/* The type of a part; some scalar if there is none, of which the rules will say so. */
 static const IrType *part_type(HdBuilder *b, const IrType *t, int64_t part) {
   bool ok = hdir_is_composite(t) && part >= 0 && part < (int64_t)t->nparts;
   return ok ? hdir_part(t, (uint32_t)part) : hdir_scalar(&b->m->types, IR_I32);

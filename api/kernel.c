@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "api/module.h"
+#include "api/modules.h"
 #include "backends/interp/interp.h"
 #include "ir/layout.h"
 #include "passes/passes.h"

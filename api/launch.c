@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "api/module.h"
+#include "api/modules.h"
 
 /* --- what is wrong, in words --- */
 

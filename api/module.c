@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "api/library.h"
-#include "api/module.h"
+#include "api/modules.h"
 #include "frontend/lang/lang.h"
 
 double hdapi_ms(void) { return (double)hdrt_now() * 1e-6; }

@@ -1,5 +1,5 @@
 /* api/signature.c -- what the runtime must know of a kernel, read off its IR. */
-#include "api/module.h"
+#include "api/modules.h"
 #include "ir/layout.h"
 #include "runtime/hash.h"
 

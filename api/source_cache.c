@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/module.h"
+#include "api/modules.h"
 #include "runtime/hash.h"
 
 /* --- the key --- */

@@ -1,8 +1,8 @@
-/* runtime/stream.h -- work in order, at once or on a thread of its own. */
-#ifndef RT_STREAM_H
-#define RT_STREAM_H
+/* runtime/streams.h -- work in order, at once or on a thread of its own. */
+#ifndef RT_STREAMS_H
+#define RT_STREAMS_H
 
-#include "runtime/device.h"
+#include "runtime/devices.h"
 
 typedef struct RtStream RtStream;
 

@@ -1,9 +1,9 @@
-/* runtime/device.c -- the two kinds of device that live on the host. */
-#include "runtime/device.h"
+/* runtime/devices.c -- the two kinds of device that live on the host. */
+#include "runtime/devices.h"
 
 #include <string.h>
 
-#include "runtime/launch.h"
+#include "runtime/launches.h"
 
 void hdrt_device_init(RtDevice *d, const RtDeviceOps *ops, const HdAllocator *mem, RtThreads *threads) {
   memset(d, 0, sizeof *d);

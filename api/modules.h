@@ -1,6 +1,6 @@
-/* api/module.h -- modules and kernels behind their handles, and the steps of the compile driver. */
-#ifndef HDAPI_MODULE_H
-#define HDAPI_MODULE_H
+/* api/modules.h -- modules and kernels behind their handles, and the steps of the compile driver. */
+#ifndef HDAPI_MODULES_H
+#define HDAPI_MODULES_H
 
 #include "api/api.h"
 #include "ir/ir.h"

@@ -1,5 +1,5 @@
-/* runtime/cache.c -- entries as files: reading them without trust, writing them so that none is ever seen half done. */
-#include "runtime/cache.h"
+/* runtime/disk_cache.c -- entries as files: reading them without trust, writing them so that none is ever seen half done. */
+#include "runtime/disk_cache.h"
 
 #include <dirent.h>
 #include <errno.h>

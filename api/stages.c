@@ -1,7 +1,7 @@
-/* api/emit.c -- the stages of the compiler as text or bytes, for looking inside. */
+/* api/stages.c -- the stages of the compiler as text or bytes, for looking inside. */
 #include <stdio.h>
 
-#include "api/module.h"
+#include "api/modules.h"
 #include "ir/facts.h"
 #include "ir/layout.h"
 #include "passes/passes.h"

@@ -1,8 +1,8 @@
-/* runtime/launch.h -- running a launch: on the calling thread alone, or shared among the device's threads. */
-#ifndef RT_LAUNCH_H
-#define RT_LAUNCH_H
+/* runtime/launches.h -- running a launch: on the calling thread alone, or shared among the device's threads. */
+#ifndef RT_LAUNCHES_H
+#define RT_LAUNCHES_H
 
-#include "runtime/device.h"
+#include "runtime/devices.h"
 
 /* Both run every thread of the launch once, with the floating-point environment that kernels are promised: rounding to
  * nearest, denormals kept, no traps. */

@@ -1,4 +1,4 @@
-/* runtime/cache.h -- finished code on disk, one file an entry.
+/* runtime/disk_cache.h -- finished code on disk, one file an entry.
  *
  * An entry is found by its fields: lines "name=value" that state everything that shaped it, in a fixed order. The file is
  * named for their hash and holds the fields too, so that equal hashes of unequal fields are told apart and the tool can
@@ -6,8 +6,8 @@
  * when several processes write at once or one of them dies. What cannot be read, or does not pass its checksum, is not
  * there. What cannot be written is mentioned once, through `warn`, and work goes on.
  */
-#ifndef RT_CACHE_H
-#define RT_CACHE_H
+#ifndef RT_DISK_CACHE_H
+#define RT_DISK_CACHE_H
 
 #include "base/fail.h"
 #include "heddle/types.h"

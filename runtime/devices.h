@@ -1,9 +1,9 @@
-/* runtime/device.h -- a device: its memory, its threads, and the table of functions that all kinds implement.
+/* runtime/devices.h -- a device: its memory, its threads, and the table of functions that all kinds implement.
  *
- * Code is loaded onto a device once and then launched by streams (stream.h). Memory of both kinds is the host's.
+ * Code is loaded onto a device once and then launched by streams (streams.h). Memory of both kinds is the host's.
  */
-#ifndef RT_DEVICE_H
-#define RT_DEVICE_H
+#ifndef RT_DEVICES_H
+#define RT_DEVICES_H
 
 #include <stdatomic.h>
 

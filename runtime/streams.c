@@ -1,9 +1,9 @@
-/* runtime/stream.c -- synchronous streams do the work in the call; asynchronous ones pass it through a ring to a thread.
+/* runtime/streams.c -- synchronous streams do the work in the call; asynchronous ones pass it through a ring to a thread.
  *
  * The ring is allocated with the stream, so giving work never allocates; when it is full the giver waits for a place.
  * Only the giver's thread moves `given`, only the stream's thread moves `taken`; one mutex guards both.
  */
-#include "runtime/stream.h"
+#include "runtime/streams.h"
 
 #include <pthread.h>
 #include <signal.h>
