@@ -12,6 +12,8 @@ const OptPass hdopt_passes[] = {
     {NULL, NULL, NULL},
 };
 
+enum { NPASSES = sizeof hdopt_passes / sizeof *hdopt_passes };
+
 /* --- names --- */
 
 typedef struct Name { /* one of a list separated by commas */
@@ -76,13 +78,13 @@ static double now_ms(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static HdStatus run_pass(const OptPass *p, IrFunc *fn, OptContext *cx) {
+static HdStatus run_pass(const OptPass *p, IrFunc *fn, OptContext *cx, bool *changed) {
   const ArenaMark mark = hdb_mark(cx->scratch);
   const double    start = cx->after ? now_ms() : 0;
-  const bool      changed = p->run(fn, cx);
+  *changed = p->run(fn, cx);
   const double    ms = cx->after ? now_ms() - start : 0;
   hdb_reset(cx->scratch, mark);
-  if (cx->after) cx->after(cx->user, p->name, fn, changed, ms);
+  if (cx->after) cx->after(cx->user, p->name, fn, *changed, ms);
   return cx->verify ? hdir_verify_func(fn, cx->err) : HD_OK;
 }
 
@@ -90,7 +92,24 @@ static HdStatus run_passes(IrModule *m, const char *list, OptContext *cx) {
   Name n;
   while (next_name(&list, &n)) {
     const OptPass *p = find_pass(&n);
-    for (uint32_t k = 0; k < m->nfuncs; k++) HD_TRY(run_pass(p, m->funcs[k], cx));
+    bool           changed;
+    for (uint32_t k = 0; k < m->nfuncs; k++) HD_TRY(run_pass(p, m->funcs[k], cx, &changed));
+  }
+  return HD_OK;
+}
+
+/* A pipeline's passes on one function; one whose last run nothing has changed since has nothing to do. */
+static HdStatus run_on_kernel(IrFunc *fn, const char *list, OptContext *cx) {
+  uint32_t now = 1, clean[NPASSES] = {0}; /* when each pass last ended, in changes */
+  Name     n;
+  while (next_name(&list, &n)) {
+    const OptPass *p = find_pass(&n);
+    uint32_t      *last = &clean[p - hdopt_passes];
+    bool           changed = false;
+    if (*last == now) continue;
+    HD_TRY(run_pass(p, fn, cx, &changed));
+    now += changed;
+    *last = now;
   }
   return HD_OK;
 }
@@ -115,7 +134,7 @@ static HdStatus run_list(IrModule *m, const char *list, OptContext *cx) {
     HD_TRY(run_passes(m, line->all, cx));
     if (!line->kernels) continue;
     keep_kernels(m); /* calls still reach the functions: inline takes their bodies from there */
-    HD_TRY(run_passes(m, line->kernels, cx));
+    for (uint32_t k = 0; k < m->nfuncs; k++) HD_TRY(run_on_kernel(m->funcs[k], line->kernels, cx));
   }
   return HD_OK;
 }

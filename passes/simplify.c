@@ -28,6 +28,8 @@ typedef struct Simplifier {
   bool     *fixed; /* by value id: a carried value that is replaced by its start */
   Undo     *undo;
   uint32_t  nundo, cap_undo;
+  uint32_t  kept;    /* live instructions that were visited   */
+  bool      dropped; /* dead ones were                        */
 } Simplifier;
 
 static Simplifier *state(OptRebuild *rb) { return rb->self; }
@@ -101,8 +103,8 @@ static bool visible(OptRebuild *rb, const IrValue *v) {
 }
 
 static void bind_hook(OptRebuild *rb, const IrInst *target, OptList which, uint32_t n, IrValue *const now[]) {
-  (void)n;
   const uint32_t count = which == OPT_PARAMS ? target->sub[0]->nparams : target->nres;
+  state(rb)->dropped |= count != n;
   for (uint32_t k = 0; k < count; k++) {
     if (!wanted(rb, target, which, k)) continue;
     if (which == OPT_PARAMS) {
@@ -322,9 +324,10 @@ static void emit_if(OptRebuild *rb, IrInst *i) {
 static bool visit(OptRebuild *rb, IrInst *i) {
   if (hdir_is_ender(i->op)) return false;
   if (!state(rb)->live.inst[i->id]) {
-    rb->changed = true;
+    state(rb)->dropped = true;
     return true;
   }
+  state(rb)->kept++;
   switch (i->op) {
   case IR_if: emit_if(rb, i); return true;
   case IR_loop:
@@ -340,16 +343,30 @@ static bool visit(OptRebuild *rb, IrInst *i) {
 
 static const OptHooks hooks = {.visit = visit, .args = args_hook, .types = types_hook, .bind = bind_hook};
 
-static bool simplify_once(IrFunc *fn, Arena *scratch) {
+static uint32_t count_plain(const IrFunc *fn) {
+  uint32_t n = 0;
+  for (const IrInst *i = fn->body->first; i; i = hdir_inst_next(i)) n += !hdir_is_ender(i->op);
+  return n;
+}
+
+/* Returns whether another round may find more: what was dead is gone at once, but folding may leave new dead code. */
+static bool simplify_once(IrFunc *fn, Arena *scratch, bool *changed) {
   Simplifier s = {.fixed = HDB_NEW_N(scratch, bool, fn->nvalues), .meet = HDB_NEW_N(scratch, IrValue **, fn->ninsts)};
   hdopt_live(&s.live, fn, scratch);
   OptRebuild rb = {.hooks = &hooks, .self = &s};
   hdopt_rebuild(&rb, fn, scratch);
-  return rb.changed || hdopt_count(fn) != s.live.count;
+  const bool again = rb.changed || count_plain(fn) != s.kept;
+  *changed |= again || s.dropped;
+  return again;
 }
 
 bool hdopt_simplify(IrFunc *fn, OptContext *cx) {
   bool changed = false;
-  for (int round = 0; round < MAX_ROUNDS && simplify_once(fn, cx->scratch); round++) changed = true;
+  for (int round = 0; round < MAX_ROUNDS; round++) {
+    const ArenaMark mark = hdb_mark(cx->scratch);
+    const bool      again = simplify_once(fn, cx->scratch, &changed);
+    hdb_reset(cx->scratch, mark);
+    if (!again) break;
+  }
   return changed;
 }
