@@ -53,16 +53,18 @@ TEST_P(Header, CompilesAlone) {
   if (!Has(std::string(c.command).substr(0, std::string(c.command).find(' ')))) GTEST_SKIP() << c.command;
   std::string path = std::string(testing::TempDir()) + "/alone." + c.extension;
   // Twice: the guard must hold. The declaration is there because ISO C wants a translation unit to have one.
-  std::ofstream(path) << "#include \"heddle/" << std::get<0>(GetParam()) << "\"\n#include \"heddle/" << std::get<0>(GetParam())
-                      << "\"\nextern int heddle_header_is_alone;\n";
-  auto [status, out] = Shell(std::string(c.command) + " -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude " + path);
+  std::ofstream(path) << "#include \"heddle/" << std::get<0>(GetParam()) << "\"\n#include \"heddle/"
+                      << std::get<0>(GetParam()) << "\"\nextern int heddle_header_is_alone;\n";
+  auto [status, out] =
+      Shell(std::string(c.command) + " -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude " + path);
   EXPECT_EQ(status, 0) << out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Include, Header, testing::Combine(testing::ValuesIn(Headers()), testing::Range(0, 4)), [](auto &info) {
-  std::string name = std::get<0>(info.param).substr(0, std::get<0>(info.param).size() - 2);
-  return name + compilers[std::get<1>(info.param)].name;
-});
+INSTANTIATE_TEST_SUITE_P(Include, Header, testing::Combine(testing::ValuesIn(Headers()), testing::Range(0, 4)),
+                         [](auto &info) {
+                           std::string name = std::get<0>(info.param).substr(0, std::get<0>(info.param).size() - 2);
+                           return name + compilers[std::get<1>(info.param)].name;
+                         });
 
 TEST(Headers, AreFound) { EXPECT_GE(Headers().size(), 10u); }
 

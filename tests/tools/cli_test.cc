@@ -48,13 +48,15 @@ TEST_P(Session, PrintsWhatIsExpected) {
   std::string room = std::string(testing::TempDir()) + "/" + GetParam() + ".d";
   ASSERT_EQ(mkdir(room.c_str(), 0777), 0) << room;
   for (const char *ending : {".hd", ".ir"})
-    for (auto &n : Files(ending)) std::ofstream(room + "/" + n, std::ios::binary) << Slurp(std::string(folder) + "/" + n);
+    for (auto &n : Files(ending))
+      std::ofstream(room + "/" + n, std::ios::binary) << Slurp(std::string(folder) + "/" + n);
   std::istringstream lines(want);
   for (std::string line; std::getline(lines, line);) {
     if (line.rfind("#", 0) == 0) got += line + "\n"; // a remark
     if (line.rfind("$ ", 0) != 0) continue;
-    std::string script = "cd '" + room + "' && PATH='" + top + "/tools/heddle':$PATH HOME='" + room + "' HEDDLE_CACHE='" + room +
-                         "/cache' && export PATH HOME HEDDLE_CACHE && { " + line.substr(2) + "\n} 2>&1 </dev/null";
+    std::string script = "cd '" + room + "' && PATH='" + top + "/tools/heddle':$PATH HOME='" + room +
+                         "' HEDDLE_CACHE='" + room + "/cache' && export PATH HOME HEDDLE_CACHE && { " + line.substr(2) +
+                         "\n} 2>&1 </dev/null";
     got += line + "\n";
     FILE *p = popen(script.c_str(), "r");
     ASSERT_NE(p, nullptr);

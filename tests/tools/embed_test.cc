@@ -11,7 +11,8 @@ namespace {
 
 class Embed : public testing::Test {
 protected:
-  std::string room = std::string(testing::TempDir()) + "/lib_" + testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::string room =
+      std::string(testing::TempDir()) + "/lib_" + testing::UnitTest::GetInstance()->current_test_info()->name();
   std::string files, said, table;
 
   void SetUp() override { mkdir(room.c_str(), 0777); }
@@ -38,10 +39,13 @@ TEST_F(Embed, IndexesNamesAtTheTopLevel) {
   Put("a.hd", "// fn hidden() {}\n/* struct Hidden {} */\n"
               "const f32 PI = 3.14;\nconst f32 TABLE[2] = {1, 2};\n"
               "struct Ray { vec3 o; vec3 d; }\n"
-              "fn dot<T: float, N: int>(vec<T, N> a, vec<T, N> b) -> T { const i32 inner = 1; let s = \"fn quoted() {\"; return a; }\n"
-              "fn operator*(quat a, quat b) -> quat { return a; }\nfn operator<=(Ray a, Ray b) -> bool { return true; }\nfn _own() {}\n");
+              "fn dot<T: float, N: int>(vec<T, N> a, vec<T, N> b) -> T { const i32 inner = 1; let s = \"fn quoted() "
+              "{\"; return a; }\n"
+              "fn operator*(quat a, quat b) -> quat { return a; }\nfn operator<=(Ray a, Ray b) -> bool { return true; "
+              "}\nfn _own() {}\n");
   ASSERT_EQ(Run(), 0) << said;
-  for (const char *name : {"PI", "TABLE", "Ray", "dot", "operator*", "operator<="}) EXPECT_TRUE(Has(name, "a")) << name << "\n" << table;
+  for (const char *name : {"PI", "TABLE", "Ray", "dot", "operator*", "operator<="})
+    EXPECT_TRUE(Has(name, "a")) << name << "\n" << table;
   EXPECT_NE(table.find("hd_lib_index_count = 6;"), std::string::npos) << table;
 }
 
@@ -52,7 +56,9 @@ TEST_F(Embed, KeepsTheText) {
   ASSERT_EQ(Run(), 0) << said;
   // Compiled and printed, it is what it was.
   std::string program = room + "/print";
-  std::ofstream(room + "/main.c") << "#include \"out.c\"\n#include <stdio.h>\nint main(void) { fputs(hd_lib_modules[0].text, stdout); return hd_lib_module_count != 2 || *hd_lib_modules[1].text; }\n";
+  std::ofstream(room + "/main.c")
+      << "#include \"out.c\"\n#include <stdio.h>\nint main(void) { fputs(hd_lib_modules[0].text, stdout); return "
+         "hd_lib_module_count != 2 || *hd_lib_modules[1].text; }\n";
   ASSERT_EQ(system(("gcc -std=c11 -I. -Iinclude -o '" + program + "' '" + room + "/main.c'").c_str()), 0);
   FILE *p = popen(("'" + program + "'").c_str(), "r");
   char buffer[256];

@@ -72,10 +72,13 @@ TEST(Npy, ReadsEveryVersion) {
 }
 
 TEST(Npy, ReadsEveryElementType) {
-  struct { const char *descr; char kind; uint32_t size; } rows[] = {
-      {"'|b1'", 'b', 1}, {"'|i1'", 'i', 1}, {"'<i2'", 'i', 2}, {"'<i4'", 'i', 4}, {"'<i8'", 'i', 8},
-      {"'|u1'", 'u', 1}, {"'<u2'", 'u', 2}, {"'<u4'", 'u', 4}, {"'<u8'", 'u', 8}, {"'<f2'", 'f', 2},
-      {"'<f4'", 'f', 4}, {"'<f8'", 'f', 8}, {"'|V12'", 'V', 12}, {"\"<f4\"", 'f', 4}, {"'=f4'", 'f', 4}};
+  struct {
+    const char *descr;
+    char kind;
+    uint32_t size;
+  } rows[] = {{"'|b1'", 'b', 1}, {"'|i1'", 'i', 1}, {"'<i2'", 'i', 2},   {"'<i4'", 'i', 4},   {"'<i8'", 'i', 8},
+              {"'|u1'", 'u', 1}, {"'<u2'", 'u', 2}, {"'<u4'", 'u', 4},   {"'<u8'", 'u', 8},   {"'<f2'", 'f', 2},
+              {"'<f4'", 'f', 4}, {"'<f8'", 'f', 8}, {"'|V12'", 'V', 12}, {"\"<f4\"", 'f', 4}, {"'=f4'", 'f', 4}};
   for (auto &row : rows) {
     Outcome o = ReadBytes(Npy(Dict(row.descr, "(2,)"), std::string(2 * row.size, 7)));
     ASSERT_EQ(o.status, HD_OK) << row.descr << o.why;
@@ -100,8 +103,9 @@ TEST(Npy, TurnsFortranOrder) {
 }
 
 TEST(Npy, ReadsRecordsByTheirSize) {
-  Outcome o = ReadBytes(Npy(Dict("[('x', '<f4', (3,)), (('title', 'r'), '<f8'), ('s', [('a', '|u1'), ('b', '<i2', 2)])]", "(2,)"),
-                            std::string(2 * 25, 1)));
+  Outcome o = ReadBytes(
+      Npy(Dict("[('x', '<f4', (3,)), (('title', 'r'), '<f8'), ('s', [('a', '|u1'), ('b', '<i2', 2)])]", "(2,)"),
+          std::string(2 * 25, 1)));
   ASSERT_EQ(o.status, HD_OK) << o.why;
   EXPECT_EQ(o.header.type.kind, 'V');
   EXPECT_EQ(o.header.type.size, 25u);
@@ -141,7 +145,8 @@ const Refusal refusals[] = {
     {"NoLength", std::string("\x93NUMPY\x01\x00\x10", 9), HD_ERR_FORMAT, "ends in its header"},
     {"HeaderCut", Npy(Dict("'<f4'", "(1,)"), "").substr(0, 40), HD_ERR_FORMAT, "ends in its header"},
     {"HeaderHuge", std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), HD_ERR_FORMAT, "1 MiB"},
-    {"DataCut", Npy(Dict("'<f4'", "(3,)"), Bytes({1, 2})), HD_ERR_FORMAT, "wants 12 bytes after the header, the file has 8"},
+    {"DataCut", Npy(Dict("'<f4'", "(3,)"), Bytes({1, 2})), HD_ERR_FORMAT,
+     "wants 12 bytes after the header, the file has 8"},
     {"DataLeft", Npy(Dict("'<f4'", "(1,)"), Bytes({1, 2})), HD_ERR_FORMAT, "wants 4 bytes"},
     {"BigEndian", Npy(Dict("'>f4'", "(1,)"), Bytes({1})), HD_ERR_UNSUPPORTED, "big-endian"},
     {"BigEndianInRecord", Npy(Dict("[('a', '>f4')]", "(1,)"), Bytes({1})), HD_ERR_UNSUPPORTED, "big-endian"},
@@ -157,16 +162,27 @@ const Refusal refusals[] = {
     {"NegativeLength", Npy(Dict("'<f4'", "(-1,)"), ""), HD_ERR_FORMAT, "negative"},
     {"ManyDimensions", Npy(Dict("'<f4'", "(1,1,1,1,1,1,1,1,1)"), Bytes({1})), HD_ERR_UNSUPPORTED, "more than 8"},
     {"NoDict", Npy("hello", ""), HD_ERR_FORMAT, "lacks a '{'"},
-    {"NoShape", Npy("{'descr': '<f4', 'fortran_order': False}", ""), HD_ERR_FORMAT, "lacks descr, fortran_order or shape"},
+    {"NoShape", Npy("{'descr': '<f4', 'fortran_order': False}", ""), HD_ERR_FORMAT,
+     "lacks descr, fortran_order or shape"},
     {"UnknownKey", Npy("{'descr': '<f4', 'x': 1}", ""), HD_ERR_FORMAT, "unknown key"},
     {"OpenString", Npy("{'descr': '<f4", ""), HD_ERR_FORMAT, "ends in a string"},
     {"OpenEscape", Npy("{'descr': '<f4\\", ""), HD_ERR_FORMAT, "ends in a string"},
     {"OrderIsText", Npy(Dict("'<f4'", "(1,)", "'no'"), Bytes({1})), HD_ERR_FORMAT, "neither True nor False"},
     {"ShapeIsNumber", Npy(Dict("'<f4'", "1"), Bytes({1})), HD_ERR_FORMAT, "not a tuple"},
     {"TextAfterDict", Npy(Dict("'<f4'", "(1,)") + "}", Bytes({1})), HD_ERR_FORMAT, "after its header"},
-    {"DeepRecords", Npy(Dict([] { std::string s; for (int i = 0; i < 40; i++) s += "[('a', "; return s; }(), "(1,)"), ""), HD_ERR_UNSUPPORTED, "too deeply"},
+    {"DeepRecords",
+     Npy(Dict(
+             [] {
+               std::string s;
+               for (int i = 0; i < 40; i++) s += "[('a', ";
+               return s;
+             }(),
+             "(1,)"),
+         ""),
+     HD_ERR_UNSUPPORTED, "too deeply"},
 };
-INSTANTIATE_TEST_SUITE_P(Npy, Refuses, testing::ValuesIn(refusals), [](auto &info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Npy, Refuses, testing::ValuesIn(refusals),
+                         [](auto &info) { return std::string(info.param.name); });
 
 TEST(Npy, RefusesEveryPrefixOfAFile) {
   std::string whole = Npy(Dict("[('x', '<f4', (3,)), ('r', '<f8')]", "(2, 1)"), std::string(40, 1));

@@ -9,7 +9,7 @@
 
 namespace {
 
-template <class T> ::testing::AssertionResult Parses(HdType t, const char *text, std::initializer_list<T> want) {
+template <class T>::testing::AssertionResult Parses(HdType t, const char *text, std::initializer_list<T> want) {
   char why[256] = "";
   unsigned char bytes[512] = {0};
   if (!value_parse(t, text, bytes, why, sizeof why)) return ::testing::AssertionFailure() << text << ": " << why;
@@ -34,7 +34,8 @@ TEST(Value, ParsesIntegersToTheirLimits) {
   EXPECT_TRUE(Parses<uint64_t>(S(HD_U64), "18446744073709551615", {UINT64_MAX}));
   EXPECT_TRUE(Parses<uint16_t>(S(HD_U16), "65535", {65535}));
   EXPECT_TRUE(Parses<int32_t>(S(HD_I32), "010", {10})) << "no octal";
-  for (const char *bad : {"-129", "128", "", "1.5", "x", "1x", " ", "99999999999999999999"}) EXPECT_NE(Refused(S(HD_I8), bad), "accepted") << bad;
+  for (const char *bad : {"-129", "128", "", "1.5", "x", "1x", " ", "99999999999999999999"})
+    EXPECT_NE(Refused(S(HD_I8), bad), "accepted") << bad;
   EXPECT_EQ(Refused(S(HD_U8), "-1"), "wanted u8, got '-1', which is no u8");
   EXPECT_NE(Refused(S(HD_U64), "18446744073709551616"), "accepted");
 }

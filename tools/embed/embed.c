@@ -14,16 +14,16 @@
 #include <string.h>
 
 typedef struct Module {
-  char  *name, *text;
+  char *name, *text;
   size_t size;
 } Module;
 
 typedef struct Name {
-  char       *name;
+  char *name;
   const char *module;
 } Name;
 
-static Name  *names;
+static Name *names;
 static size_t nnames, cap_names;
 
 static void die(const char *path, const char *what) {
@@ -45,7 +45,8 @@ static char *copy(const char *s, size_t n) {
 
 static void add(const char *s, size_t n, const char *module) {
   if (n == 0 || s[0] == '_') return;
-  if (nnames == cap_names) names = checked(realloc(names, (cap_names = cap_names ? 2 * cap_names : 256) * sizeof *names));
+  if (nnames == cap_names)
+    names = checked(realloc(names, (cap_names = cap_names ? 2 * cap_names : 256) * sizeof *names));
   names[nnames++] = (Name){copy(s, n), module};
 }
 
@@ -78,9 +79,9 @@ static const char *scan_function(const char *s, const char *module) {
   const char *e = word_end(s);
   if (e - s == 8 && memcmp(s, "operator", 8) == 0) {
     static const char *const signs[] = {"<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "[]"};
-    char        op[16];
+    char op[16];
     const char *t = skip_blank(e);
-    int         n = 1;
+    int n = 1;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
       if (strncmp(t, signs[i], 2) == 0) n = 2;
     snprintf(op, sizeof op, "operator%.*s", n, t);
@@ -120,7 +121,7 @@ static void scan(const Module *m) {
       s++;
     } else {
       const char *e = word_end(s);
-      size_t      n = (size_t)(e - s);
+      size_t n = (size_t)(e - s);
       if (depth == 0 && n == 2 && memcmp(s, "fn", n) == 0) e = scan_function(e, m->name);
       if (depth == 0 && n == 5 && memcmp(s, "const", n) == 0) e = scan_constant(e, m->name);
       if (depth == 0 && n == 6 && memcmp(s, "struct", n) == 0) {
@@ -140,25 +141,31 @@ static void put_text(FILE *f, const char *s) {
   for (; *s; s++) {
     unsigned char c = (unsigned char)*s;
     if (!open) fputs("\n   \"", f), open = true;
-    if (c == '\n') fputs("\\n\"", f), open = false;
-    else if (c == '"' || c == '\\' || c == '?') fprintf(f, "\\%c", c);
-    else if (c < 32 || c > 126) fprintf(f, "\\%03o", c);
-    else fputc(c, f);
+    if (c == '\n')
+      fputs("\\n\"", f), open = false;
+    else if (c == '"' || c == '\\' || c == '?')
+      fprintf(f, "\\%c", c);
+    else if (c < 32 || c > 126)
+      fprintf(f, "\\%03o", c);
+    else
+      fputc(c, f);
   }
   fputs(open ? "\"" : "\n   \"\"", f);
 }
 
 static int by_name(const void *a, const void *b) {
   const Name *x = a, *y = b;
-  int         c = strcmp(x->name, y->name);
+  int c = strcmp(x->name, y->name);
   return c ? c : strcmp(x->module, y->module);
 }
 
-static int by_module(const void *a, const void *b) { return strcmp(((const Module *)a)->name, ((const Module *)b)->name); }
+static int by_module(const void *a, const void *b) {
+  return strcmp(((const Module *)a)->name, ((const Module *)b)->name);
+}
 
 static void read_module(const char *root, const char *path, Module *m) {
   const char *at = strncmp(path, root, strlen(root)) == 0 ? path + strlen(root) : path;
-  size_t      n = strlen(at);
+  size_t n = strlen(at);
   if (n < 4 || strcmp(at + n - 3, ".hd") != 0) die(path, "it is no .hd file");
   FILE *f = fopen(path, "rb");
   if (!f || fseek(f, 0, SEEK_END) != 0) die(path, "it cannot be read");
@@ -174,7 +181,7 @@ static void read_module(const char *root, const char *path, Module *m) {
 
 int main(int argc, char **argv) {
   if (argc < 3) die("usage", "embed OUT.c ROOT/ FILE.hd..");
-  size_t  n = (size_t)argc - 3;
+  size_t n = (size_t)argc - 3;
   Module *modules = checked(calloc(n + 1, sizeof *modules));
   for (size_t i = 0; i < n; i++) read_module(argv[2], argv[3 + i], &modules[i]);
   qsort(modules, n, sizeof *modules, by_module);
@@ -195,8 +202,8 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < nnames; i++) {
     bool again = i > 0 && strcmp(names[i].name, names[i - 1].name) == 0;
     if (again && strcmp(names[i].module, names[i - 1].module) != 0 && strncmp(names[i].name, "operator", 8) != 0) {
-      fprintf(stderr, "embed: '%s' is in both '%s' and '%s'; put all overloads of a name in one module\n", names[i].name,
-              names[i - 1].module, names[i].module);
+      fprintf(stderr, "embed: '%s' is in both '%s' and '%s'; put all overloads of a name in one module\n",
+              names[i].name, names[i - 1].module, names[i].module);
       return 1;
     }
     if (!again) fprintf(f, "  {\"%s\", \"%s\"},\n", names[i].name, names[i].module), kept++;

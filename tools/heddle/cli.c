@@ -19,23 +19,25 @@ static const CliOption *find(const CliCommand *c, const char *name, size_t n, ch
 
 static bool unknown(const Cli *cli, const char *word) {
   const char *best = NULL;
-  int         distance = 3; /* more is no misspelling */
+  int distance = 3; /* more is no misspelling */
   for (const CliOption *o = cli->command->options; o && o->name; o++) {
     int d = hdb_edit_distance(word + 2, o->name, distance);
     if (d < distance) best = o->name, distance = d;
   }
-  if (best && word[1] == '-') cli_fail(cli, HD_ERR_OPTION, word, "there is no such option; did you mean --%s?", best);
-  else cli_fail(cli, HD_ERR_OPTION, word, "there is no such option");
+  if (best && word[1] == '-')
+    cli_fail(cli, HD_ERR_OPTION, word, "there is no such option; did you mean --%s?", best);
+  else
+    cli_fail(cli, HD_ERR_OPTION, word, "there is no such option");
   return false;
 }
 
 /* One option at argv[*i], with its value; *i is left at the last word used. */
 static bool option(Cli *cli, int argc, char **argv, int *i) {
-  const char      *word = argv[*i], *value = NULL;
+  const char *word = argv[*i], *value = NULL;
   const CliOption *o;
   if (word[1] == '-') {
     size_t n = strcspn(word + 2, "=");
-    char   name[64];
+    char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(n + 2 < sizeof name ? n + 2 : sizeof name - 1), word);
     o = find(cli->command, word + 2, n, 0);
     if (!o) return unknown(cli, name);
@@ -64,10 +66,12 @@ bool cli_parse(Cli *cli, const CliCommand *command, int argc, char **argv) {
   if (!cli->values || !cli->operands) return cli_fail(cli, HD_ERR_NOMEM, "", "for the command line"), false;
   bool options = true;
   for (int i = 0; i < argc; i++) {
-    if (options && strcmp(argv[i], "--") == 0) options = false;
+    if (options && strcmp(argv[i], "--") == 0)
+      options = false;
     else if (options && argv[i][0] == '-' && argv[i][1]) {
       if (!option(cli, argc, argv, &i)) return false;
-    } else cli->operands[cli->noperands++] = argv[i];
+    } else
+      cli->operands[cli->noperands++] = argv[i];
   }
   return true;
 }
@@ -91,7 +95,7 @@ const char *cli_get(const Cli *cli, const char *name) {
 
 bool cli_int(const Cli *cli, const char *name, int64_t low, int64_t high, int64_t *out) {
   const char *s = cli_get(cli, name);
-  char       *end, arg[64];
+  char *end, arg[64];
   if (!s) return true;
   errno = 0;
   long long x = strtoll(s, &end, 10);
@@ -120,8 +124,8 @@ static void help_line(const CliOption *o) {
 }
 
 void cli_help(const CliCommand *c) {
-  printf("usage: heddle %s%s%s%s\n\n%s\n", c->name, c->options ? " [OPTION..]" : "", *c->operands ? " " : "", c->operands,
-         c->summary);
+  printf("usage: heddle %s%s%s%s\n\n%s\n", c->name, c->options ? " [OPTION..]" : "", *c->operands ? " " : "",
+         c->operands, c->summary);
   if (c->details) printf("\n%s", c->details);
   printf("\noptions:\n");
   for (const CliOption *o = c->options; o && o->name; o++) help_line(o);

@@ -10,13 +10,19 @@ static int check(Cli *cli) {
   int status = 0;
   for (int i = 0; i < cli->noperands; i++) {
     HdModule *module;
-    if (cli_load(cli, ctx, cli->operands[i], NULL, &module)) hd_module_free(module);
-    else status = 1;
+    if (cli_load(cli, ctx, cli->operands[i], NULL, &module))
+      hd_module_free(module);
+    else
+      status = 1;
   }
   hd_context_free(ctx);
   return status;
 }
 
 const CliCommand cmd_check = {
-    "check", "FILE..", "read kernels and print what is wrong with them",
-    "A file that ends in \".ir\" is IR text, any other is kernel source; \"-\" is source on standard input.\n", options, check};
+    "check",
+    "FILE..",
+    "read kernels and print what is wrong with them",
+    "A file that ends in \".ir\" is IR text, any other is kernel source; \"-\" is source on standard input.\n",
+    options,
+    check};

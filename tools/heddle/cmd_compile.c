@@ -16,8 +16,9 @@ static const CliOption options[] = {
 
 static const struct {
   const char *name;
-  HdEmit      what;
-} emits[] = {{"ir", HD_EMIT_IR}, {"ir-opt", HD_EMIT_IR_OPT}, {"llvm", HD_EMIT_LLVM}, {"asm", HD_EMIT_ASM}, {"obj", HD_EMIT_OBJ}};
+  HdEmit what;
+} emits[] = {
+    {"ir", HD_EMIT_IR}, {"ir-opt", HD_EMIT_IR_OPT}, {"llvm", HD_EMIT_LLVM}, {"asm", HD_EMIT_ASM}, {"obj", HD_EMIT_OBJ}};
 
 static bool find_emit(const Cli *cli, HdEmit *out) {
   const char *name = cli_get(cli, "emit");
@@ -32,11 +33,11 @@ static int show_times(const Cli *cli, HdContext *ctx, HdModule *module, const ch
   HdDevice cpu;
   HdStatus status = hd_device_find(ctx, "cpu", &cpu);
   if (status != HD_OK) return cli_failed(cli, ctx, status);
-  fprintf(stderr, "%-24s %8s %8s %8s %8s %8s %8s %8s\n", "milliseconds", "front", "passes", "widen", "parse", "optimise", "emit",
-          "load");
+  fprintf(stderr, "%-24s %8s %8s %8s %8s %8s %8s %8s\n", "milliseconds", "front", "passes", "widen", "parse",
+          "optimise", "emit", "load");
   for (int32_t i = 0; i < hd_module_kernel_count(module); i++) {
     const char *name = hd_module_kernel_name(module, i);
-    HdKernel   *kernel;
+    HdKernel *kernel;
     if (only && strcmp(only, name) != 0) continue;
     status = hd_module_kernel(module, name, cpu, &kernel);
     if (status != HD_OK) return cli_failed(cli, ctx, status);
@@ -52,22 +53,23 @@ static char *object_name(const char *path) {
   const char *base = strrchr(path, '/');
   base = base ? base + 1 : path;
   const char *dot = strrchr(base, '.');
-  size_t      n = dot && dot != base ? (size_t)(dot - base) : strlen(base);
-  char       *out = malloc(n + 3);
+  size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+  char *out = malloc(n + 3);
   if (out) snprintf(out, n + 3, "%.*s.o", (int)n, base);
   return out;
 }
 
 static int emit(const Cli *cli, HdContext *ctx, HdModule *module, HdEmit what, const char *target) {
   const char *data, *to = cli_get(cli, "output");
-  size_t      size;
+  size_t size;
   cli_progress_begin("compiling");
   HdStatus status = hd_module_emit(module, cli_get(cli, "kernel"), what, target, &data, &size);
   cli_progress_end();
   if (status != HD_OK) return cli_failed(cli, ctx, status);
   char *made = NULL;
   if (what == HD_EMIT_OBJ && !to) {
-    if (strcmp(cli->operands[0], "-") == 0) return cli_fail(cli, HD_ERR_OPTION, "-o", "source from standard input needs a name for its object");
+    if (strcmp(cli->operands[0], "-") == 0)
+      return cli_fail(cli, HD_ERR_OPTION, "-o", "source from standard input needs a name for its object");
     to = made = object_name(cli->operands[0]);
     if (!made) return cli_fail(cli, HD_ERR_NOMEM, "", "for a file name");
   }
@@ -77,15 +79,16 @@ static int emit(const Cli *cli, HdContext *ctx, HdModule *module, HdEmit what, c
 }
 
 static int compile(Cli *cli) {
-  HdEmit      what;
-  HdContext  *ctx;
-  HdModule   *module;
+  HdEmit what;
+  HdContext *ctx;
+  HdModule *module;
   const char *target = cli_get(cli, "target");
-  int         status = 1;
+  int status = 1;
   if (cli->noperands != 1) return cli_fail(cli, HD_ERR_ARG, "FILE", "wanted one file, got %d", cli->noperands);
   if (!find_emit(cli, &what)) return 1;
   if (target && strcmp(target, "host") == 0) target = NULL;
-  if (cli_has(cli, "time") && target) return cli_fail(cli, HD_ERR_OPTION, "--time", "only this machine's code is timed; leave --target out");
+  if (cli_has(cli, "time") && target)
+    return cli_fail(cli, HD_ERR_OPTION, "--time", "only this machine's code is timed; leave --target out");
   if (!cli_context(cli, true, &ctx)) return 1;
   if (cli_load(cli, ctx, cli->operands[0], NULL, &module)) {
     status = emit(cli, ctx, module, what, target);
@@ -96,8 +99,11 @@ static int compile(Cli *cli) {
   return status;
 }
 
-const CliCommand cmd_compile = {
-    "compile", "FILE", "compile kernels and write what a stage makes of them",
-    "FILE is kernel source, or IR text if it ends in \".ir\"; \"-\" is source on standard input. An object holds one kernel:\n"
-    "name it with --kernel if the file has several.\n",
-    options, compile};
+const CliCommand cmd_compile = {"compile",
+                                "FILE",
+                                "compile kernels and write what a stage makes of them",
+                                "FILE is kernel source, or IR text if it ends in \".ir\"; \"-\" is source on standard "
+                                "input. An object holds one kernel:\n"
+                                "name it with --kernel if the file has several.\n",
+                                options,
+                                compile};

@@ -9,7 +9,7 @@
 static const CliOption options[] = {CLI_CONTEXT_OPTIONS, {0}};
 
 static void show_llvm(void) {
-  HdError     error;
+  HdError error;
   const char *path = NULL, *version;
   hdb_error_clear(&error);
   if (hdllvm_open(&error) == HD_OK && (version = hdllvm_version(&path))) {
@@ -21,7 +21,7 @@ static void show_llvm(void) {
 
 static void show_devices(HdContext *ctx) {
   for (int32_t i = 0; i < hd_device_count(ctx); i++) {
-    HdDevice     device;
+    HdDevice device;
     HdDeviceInfo info;
     if (hd_device_at(ctx, i, &device) != HD_OK || hd_device_info(ctx, device, &info) != HD_OK) continue;
     printf("device   %-10s %s", info.name, info.text);
@@ -32,10 +32,10 @@ static void show_devices(HdContext *ctx) {
 
 static void show_targets(void) {
   static const char *const names[] = {"host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"};
-  Arena     arena;
-  jmp_buf   jump;
+  Arena arena;
+  jmp_buf jump;
   CpuTarget host, t;
-  HdError   error;
+  HdError error;
   hdb_arena_init(&arena, &hdb_system_allocator);
   HDB_GUARD(&arena, jump) {
     hdb_error_clear(&error);
@@ -45,12 +45,12 @@ static void show_targets(void) {
       for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (hdcpu_target(names[i], &arena, &error, &t) != HD_OK) continue;
         bool runs = t.is_host || (strcmp(t.triple, host.triple) == 0 && t.isa <= host.isa);
-        printf("target   %-10s %s; %s\n", names[i], t.cpu, runs ? "runs here" : "objects only: this machine cannot run it");
+        printf("target   %-10s %s; %s\n", names[i], t.cpu,
+               runs ? "runs here" : "objects only: this machine cannot run it");
       }
     }
-  } else {
-    printf("target   none: no memory\n");
   }
+  else { printf("target   none: no memory\n"); }
   hdb_arena_free(&arena);
 }
 
@@ -66,11 +66,15 @@ static bool add(void *user, const HdCacheEntry *e) {
 }
 
 static void show_cache(HdContext *ctx) {
-  Sum         sum = {0, 0};
+  Sum sum = {0, 0};
   const char *dir = hd_cache_dir(ctx);
-  if (!*dir) printf("cache    none: it is switched off, or there is no folder for it (HEDDLE_CACHE, XDG_CACHE_HOME and HOME are unset)\n");
-  else if (hd_cache_list(ctx, add, &sum) != HD_OK) printf("cache    %s: %s\n", dir, hd_context_error(ctx)->detail);
-  else printf("cache    %s: %" PRIu64 " kernels, %" PRIu64 " bytes\n", dir, sum.entries, sum.bytes);
+  if (!*dir)
+    printf("cache    none: it is switched off, or there is no folder for it (HEDDLE_CACHE, XDG_CACHE_HOME and HOME are "
+           "unset)\n");
+  else if (hd_cache_list(ctx, add, &sum) != HD_OK)
+    printf("cache    %s: %s\n", dir, hd_context_error(ctx)->detail);
+  else
+    printf("cache    %s: %" PRIu64 " kernels, %" PRIu64 " bytes\n", dir, sum.entries, sum.bytes);
 }
 
 static int info(Cli *cli) {
@@ -86,5 +90,5 @@ static int info(Cli *cli) {
   return 0;
 }
 
-const CliCommand cmd_info = {"info", "", "devices, targets, versions and the cache, with the reason for what is missing", NULL,
-                             options, info};
+const CliCommand cmd_info = {
+    "info", "", "devices, targets, versions and the cache, with the reason for what is missing", NULL, options, info};

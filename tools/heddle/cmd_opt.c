@@ -17,14 +17,14 @@ static const CliOption options[] = {
 
 typedef struct Watch {
   Arena *arena;
-  bool   trace, time;
+  bool trace, time;
 } Watch;
 
 static void after(void *user, const char *pass, const IrFunc *fn, bool changed, double ms) {
   Watch *w = user;
   if (w->time) fprintf(stderr, "%-12s %-24s %8.3f ms%s\n", pass, fn->name, ms, changed ? "" : "  nothing to do");
   if (!w->trace || !changed) return;
-  Buf     b;
+  Buf b;
   IrPrint how = {.locations = false};
   hdb_buf_init(&b, w->arena);
   hdir_print_func(&b, fn, &how);
@@ -39,12 +39,12 @@ static int list(void) {
 }
 
 static int optimise(const Cli *cli, Arena *arena, const char *path, const char *text, size_t size, const char *passes) {
-  HdError    error;
-  IrModule  *module;
-  Watch      watch = {arena, cli_has(cli, "trace"), cli_has(cli, "time")};
+  HdError error;
+  IrModule *module;
+  Watch watch = {arena, cli_has(cli, "trace"), cli_has(cli, "time")};
   OptContext cx = {.err = &error, .verify = true, .after = after, .user = &watch};
-  IrPrint    how = {.locations = !cli_has(cli, "no-locations")};
-  Buf        out;
+  IrPrint how = {.locations = !cli_has(cli, "no-locations")};
+  Buf out;
   hdb_error_clear(&error);
   if (hdir_parse(arena, path, text, size, &error, &module) != HD_OK || hdir_verify(module, &error) != HD_OK ||
       (*passes && hdopt_run(module, passes, &cx) != HD_OK))
@@ -57,13 +57,13 @@ static int optimise(const Cli *cli, Arena *arena, const char *path, const char *
 static int opt(Cli *cli) {
   if (cli_has(cli, "list")) return list();
   const char *passes = cli_get(cli, "passes");
-  size_t      size;
+  size_t size;
   if (!passes) return cli_fail(cli, HD_ERR_OPTION, "--passes", "it was not given; --list has the names");
   if (cli->noperands != 1) return cli_fail(cli, HD_ERR_ARG, "FILE", "wanted one file, got %d", cli->noperands);
   char *text = cli_read(cli, cli->operands[0], &size);
   if (!text) return 1;
-  Arena        arena;
-  jmp_buf      jump;
+  Arena arena;
+  jmp_buf jump;
   volatile int status = 1;
   hdb_arena_init(&arena, &hdb_system_allocator);
   HDB_GUARD(&arena, jump) { status = optimise(cli, &arena, cli->operands[0], text, size, passes); }
@@ -74,7 +74,10 @@ static int opt(Cli *cli) {
 }
 
 const CliCommand cmd_opt = {
-    "opt", "FILE", "run passes by themselves on IR text",
+    "opt",
+    "FILE",
+    "run passes by themselves on IR text",
     "FILE is IR text, as 'heddle compile --emit=ir' writes it; \"-\" is standard input. Every pass is verified after.\n"
     "--passes= (none) parses, checks and prints.\n",
-    options, opt};
+    options,
+    opt};

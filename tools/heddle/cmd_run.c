@@ -27,33 +27,34 @@ static const char details[] =
     "  x=@out.npy:f32[100,3]        an array of zeros, written to the file when the kernel is done\n"
     "  x=@out.npy:[100]             the same, in elements of the parameter's own type\n"
     "  'x=@in.npy>out.npy'          read from one file and written to the other when done; they may be the same\n"
-    "A file of vec3 x[] has shape [n,3], of a matrix [n,rows,columns], of a struct a record of its size. Lengths may also\n"
+    "A file of vec3 x[] has shape [n,3], of a matrix [n,rows,columns], of a struct a record of its size. Lengths may "
+    "also\n"
     "be names that -D gives. const parameters are given by -D.\n";
 
 typedef struct RunArg {
-  HdParam     param;
-  char        place[80]; /* "args[2] 'x'", for messages             */
-  const char *text;      /* after the '='; NULL until it was found  */
-  char       *in, *out;  /* files, or NULL                          */
-  NpyType     item;      /* of the file                             */
-  int32_t     ndim;      /* of the file                             */
-  int64_t     file_length[NPY_MAX_DIMS], length[HD_MAX_DIMS];
-  HdArray     array;     /* of an array parameter                   */
-  void       *value;     /* of the others                           */
-  OutFile     file;
+  HdParam param;
+  char place[80];   /* "args[2] 'x'", for messages             */
+  const char *text; /* after the '='; NULL until it was found  */
+  char *in, *out;   /* files, or NULL                          */
+  NpyType item;     /* of the file                             */
+  int32_t ndim;     /* of the file                             */
+  int64_t file_length[NPY_MAX_DIMS], length[HD_MAX_DIMS];
+  HdArray array; /* of an array parameter                   */
+  void *value;   /* of the others                           */
+  OutFile file;
 } RunArg;
 
 typedef struct Run {
-  Cli       *cli;
+  Cli *cli;
   HdContext *ctx;
-  HdModule  *module;
-  HdDevice   device;
-  HdStream  *stream;
-  HdKernel  *kernel;
-  RunArg    *args;
-  int32_t    nargs, ndim;
-  int64_t    dim[HD_MAX_DIMS];
-  double     compile_ms, run_ms;
+  HdModule *module;
+  HdDevice device;
+  HdStream *stream;
+  HdKernel *kernel;
+  RunArg *args;
+  int32_t nargs, ndim;
+  int64_t dim[HD_MAX_DIMS];
+  double compile_ms, run_ms;
 } Run;
 
 static double now_ms(void) {
@@ -71,10 +72,11 @@ static bool parse_dims(Run *r) {
   if (!s) return cli_fail(r->cli, HD_ERR_OPTION, "--dim", "it was not given: how many threads to run"), false;
   const char *at = s;
   for (;;) {
-    char     *end;
+    char *end;
     long long n = strtoll(at, &end, 10);
     if (end == at || (*end && *end != ',') || n < 0 || n > INT32_MAX || r->ndim == HD_MAX_DIMS)
-      return cli_fail(r->cli, HD_ERR_DIM, "--dim", "wanted 1 to 4 whole numbers with commas between, got '%s'", s), false;
+      return cli_fail(r->cli, HD_ERR_DIM, "--dim", "wanted 1 to 4 whole numbers with commas between, got '%s'", s),
+             false;
     r->dim[r->ndim++] = n;
     if (!*end) return true;
     at = end + 1;
@@ -83,13 +85,15 @@ static bool parse_dims(Run *r) {
 
 static bool find_kernel(Run *r) {
   const char *name = cli_get(r->cli, "kernel"), *device = cli_get(r->cli, "device");
-  int32_t     n = hd_module_kernel_count(r->module);
+  int32_t n = hd_module_kernel_count(r->module);
   if (!name && n != 1) {
-    char   list[256] = "";
+    char list[256] = "";
     size_t at = 0;
     for (int32_t i = 0; i < n && at < sizeof list - 1; i++)
       at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", hd_module_kernel_name(r->module, i));
-    return cli_fail(r->cli, HD_ERR_OPTION, "--kernel", n ? "which one is wanted: %s?" : "the file has no kernel%s", list), false;
+    return cli_fail(r->cli, HD_ERR_OPTION, "--kernel", n ? "which one is wanted: %s?" : "the file has no kernel%s",
+                    list),
+           false;
   }
   if (!name) name = hd_module_kernel_name(r->module, 0);
   HdStatus status = hd_device_find(r->ctx, device ? device : "cpu", &r->device);
@@ -133,26 +137,31 @@ static bool match_args(Run *r) {
   }
   for (int i = 1; i < r->cli->noperands; i++) {
     const char *word = r->cli->operands[i];
-    size_t      n = strcspn(word, "=");
-    char        name[64];
+    size_t n = strcspn(word, "=");
+    char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), word);
     if (!word[n]) return cli_fail(r->cli, HD_ERR_ARG, word, "wanted NAME=VALUE"), false;
     RunArg *a = find_arg(r, word, n);
-    if (!a) return cli_fail(r->cli, HD_ERR_NOT_FOUND, name, "no parameter has this name; %s", parameter_list(r, list, sizeof list)), false;
+    if (!a)
+      return cli_fail(r->cli, HD_ERR_NOT_FOUND, name, "no parameter has this name; %s",
+                      parameter_list(r, list, sizeof list)),
+             false;
     if (a->text) return bad_arg(r, a, HD_ERR_ARG, "it was given twice", "");
     a->text = word + n + 1;
   }
   for (int32_t i = 0; i < r->nargs; i++)
     if (!r->args[i].text)
-      return cli_fail(r->cli, HD_ERR_COUNT, r->args[i].place, "it was not given; %s", parameter_list(r, list, sizeof list)), false;
+      return cli_fail(r->cli, HD_ERR_COUNT, r->args[i].place, "it was not given; %s",
+                      parameter_list(r, list, sizeof list)),
+             false;
   return true;
 }
 
 /* A length in "[N,3]": a number, or a name that -D gives. `s` is left after it. */
 static bool parse_length(const Run *r, const char **s, int64_t *out) {
-  size_t      n = strcspn(*s, ",] ");
+  size_t n = strcspn(*s, ",] ");
   const char *text = *s;
-  char       *end;
+  char *end;
   if (n && !strchr("0123456789", *text)) {
     text = cli_define(r->cli, *s, n);
     if (!text) return false;
@@ -169,10 +178,12 @@ static bool parse_length(const Run *r, const char **s, int64_t *out) {
 /* "f32[N,3]" or "[N]". The shape is the file's in the first form, in elements of the parameter in the second. */
 static bool parse_spec(Run *r, RunArg *a, const char *spec) {
   HdScalar scalar;
-  size_t   n = strcspn(spec, "[");
-  HdType   t = a->param.type;
-  char     found[160], wanted[96];
-  if (n && !value_scalar(spec, n, &scalar)) return bad_arg(r, a, HD_ERR_OPTION, "there is no such type; wanted bool, i8 to u64, f16, bf16, f32 or f64 before the '[': ", spec);
+  size_t n = strcspn(spec, "[");
+  HdType t = a->param.type;
+  char found[160], wanted[96];
+  if (n && !value_scalar(spec, n, &scalar))
+    return bad_arg(r, a, HD_ERR_OPTION,
+                   "there is no such type; wanted bool, i8 to u64, f16, bf16, f32 or f64 before the '[': ", spec);
   a->item = n ? value_npy_type(hd_type_scalar(scalar)) : value_npy_type(t);
   const char *s = spec + n + 1;
   for (;;) {
@@ -191,7 +202,8 @@ static bool parse_spec(Run *r, RunArg *a, const char *spec) {
   }
   if (value_fits(t, a->param.ndim, a->item, a->ndim, a->file_length, a->length)) return true;
   return cli_fail(r->cli, HD_ERR_TYPE, a->place, "wanted %s, got %s", value_wanted(t, a->param.ndim, wanted),
-                  npy_describe(a->item, a->ndim, a->file_length, found)), false;
+                  npy_describe(a->item, a->ndim, a->file_length, found)),
+         false;
 }
 
 /* The ':' before "TYPE[..]" at the end of the text, or NULL. */
@@ -206,16 +218,21 @@ static const char *find_spec(const char *text) {
 /* Take "@IN", "@IN>OUT" or "@OUT:SPEC" apart. */
 static bool parse_file(Run *r, RunArg *a) {
   const char *text = a->text + 1, *spec = find_spec(text), *arrow = spec ? NULL : strrchr(text, '>');
-  size_t      n = spec ? (size_t)(spec - text) : arrow ? (size_t)(arrow - text) : strlen(text);
-  char       *first = strndup(text, n);
-  if (spec) a->out = first;
-  else a->in = first;
+  size_t n = spec ? (size_t)(spec - text) : arrow ? (size_t)(arrow - text) : strlen(text);
+  char *first = strndup(text, n);
+  if (spec)
+    a->out = first;
+  else
+    a->in = first;
   if (arrow) a->out = strdup(arrow + 1);
   if (!first || (arrow && !a->out)) return bad_arg(r, a, HD_ERR_NOMEM, "for a file name", "");
   if (!n || (arrow && !arrow[1])) return bad_arg(r, a, HD_ERR_ARG, "a file has no name: ", a->text);
-  if (a->out && !a->param.ndim) return bad_arg(r, a, HD_ERR_ARG, "it is a value, which the kernel cannot write: ", a->text);
+  if (a->out && !a->param.ndim)
+    return bad_arg(r, a, HD_ERR_ARG, "it is a value, which the kernel cannot write: ", a->text);
   if (!a->out && a->param.writes)
-    return bad_arg(r, a, HD_ERR_ARG, "the kernel writes to it; say where the result goes, as in '>out.npy' after the file (or >/dev/null)", "");
+    return bad_arg(
+        r, a, HD_ERR_ARG,
+        "the kernel writes to it; say where the result goes, as in '>out.npy' after the file (or >/dev/null)", "");
   return !spec || parse_spec(r, a, spec + 1);
 }
 
@@ -224,16 +241,18 @@ static bool check_bools(const Run *r, const RunArg *a, const unsigned char *data
   if (a->param.type.scalar != HD_BOOL) return true;
   for (int64_t i = 0; i < n; i++)
     if (data[i] > 1)
-      return cli_fail(r->cli, HD_ERR_FORMAT, a->place, "'%s': bool %" PRId64 " is %d, neither 0 nor 1", a->in, i, data[i]), false;
+      return cli_fail(r->cli, HD_ERR_FORMAT, a->place, "'%s': bool %" PRId64 " is %d, neither 0 nor 1", a->in, i,
+                      data[i]),
+             false;
   return true;
 }
 
 /* Open a->in and check it against the parameter; the data goes to the array or the value. */
 static bool read_arg(Run *r, RunArg *a) {
   NpyReader npy;
-  char      why[OUT_WHY], found[160], wanted[96];
-  HdType    t = a->param.type;
-  HdStatus  status = npy_open(a->in, &npy, why);
+  char why[OUT_WHY], found[160], wanted[96];
+  HdType t = a->param.type;
+  HdStatus status = npy_open(a->in, &npy, why);
   if (status != HD_OK) return bad_arg(r, a, status, why, "");
   a->item = npy.type;
   a->ndim = npy.ndim;
@@ -257,11 +276,13 @@ static bool read_arg(Run *r, RunArg *a) {
 }
 
 static bool make_arg(Run *r, RunArg *a) {
-  char     why[256];
-  HdType   t = a->param.type;
+  char why[256];
+  HdType t = a->param.type;
   if (!a->param.ndim && !(a->value = calloc(1, t.size + 16u))) return bad_arg(r, a, HD_ERR_NOMEM, "for the value", "");
   if (*a->text != '@') {
-    if (a->param.ndim) return bad_arg(r, a, HD_ERR_TYPE, "it is an array: wanted @FILE.npy, or @FILE.npy:TYPE[LENGTH,..], got ", a->text);
+    if (a->param.ndim)
+      return bad_arg(r, a, HD_ERR_TYPE, "it is an array: wanted @FILE.npy, or @FILE.npy:TYPE[LENGTH,..], got ",
+                     a->text);
     return value_parse(t, a->text, a->value, why, sizeof why) || bad_arg(r, a, HD_ERR_TYPE, why, "");
   }
   if (!parse_file(r, a)) return false;
@@ -273,7 +294,7 @@ static bool make_arg(Run *r, RunArg *a) {
 /* --- results --- */
 
 static bool write_results(Run *r) {
-  char     why[OUT_WHY];
+  char why[OUT_WHY];
   HdStatus status = HD_OK;
   for (int32_t i = 0; i < r->nargs && status == HD_OK; i++) {
     RunArg *a = &r->args[i];
@@ -298,7 +319,7 @@ static bool launch(Run *r) {
     args[i] = a->param.ndim ? hd_arg_array(&a->array) : hd_arg_value(a->param.type, a->value);
   }
   HdStatus status = hd_stream_new(r->ctx, r->device, HD_STREAM_SYNC, &r->stream);
-  double   begin = now_ms();
+  double begin = now_ms();
   if (status == HD_OK) {
     cli_progress_begin("running");
     status = hd_launch(r->kernel, r->stream, r->ndim, r->dim, r->nargs, args);
@@ -340,7 +361,7 @@ static bool run_all(Run *r) {
 }
 
 static int run(Cli *cli) {
-  Run  r = {.cli = cli};
+  Run r = {.cli = cli};
   bool good = run_all(&r);
   end(&r);
   return !good;

@@ -8,7 +8,7 @@
 
 bool cli_context(const Cli *cli, bool no_cache, HdContext **out) {
   HdContextOptions options = HD_CONTEXT_OPTIONS_INIT;
-  int64_t          threads = 0;
+  int64_t threads = 0;
   if (!cli_int(cli, "threads", 1, 1024, &threads)) return false;
   options.threads = (int32_t)threads;
   options.cache_dir = cli_get(cli, "cache");
@@ -19,8 +19,8 @@ bool cli_context(const Cli *cli, bool no_cache, HdContext **out) {
 }
 
 char *cli_read(const Cli *cli, const char *path, size_t *size) {
-  FILE  *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-  char  *text = NULL;
+  FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+  char *text = NULL;
   size_t n = 0, cap = 0, got = 0;
   errno = 0;
   if (!f) return cli_fail(cli, HD_ERR_IO, path, "%s", strerror(errno)), NULL;
@@ -48,10 +48,10 @@ char *cli_read(const Cli *cli, const char *path, size_t *size) {
 
 /* The -D and -I options as the arrays that the API takes; `names` holds the text of both. */
 typedef struct Collected {
-  HdDefine    *defines;
+  HdDefine *defines;
   const char **paths;
-  char       **names;
-  int32_t      ndefines, npaths;
+  char **names;
+  int32_t ndefines, npaths;
 } Collected;
 
 static void collected_free(Collected *c) {
@@ -89,9 +89,9 @@ static bool ends_with(const char *s, const char *tail) {
 
 bool cli_load(const Cli *cli, HdContext *ctx, const char *path, const char *target, HdModule **out) {
   HdModuleOptions options = HD_MODULE_OPTIONS_INIT;
-  Collected       c;
-  int64_t         width = 0;
-  bool            good = collect(cli, &c) && cli_int(cli, "width", 1, 32, &width);
+  Collected c;
+  int64_t width = 0;
+  bool good = collect(cli, &c) && cli_int(cli, "width", 1, 32, &width);
   options.ndefines = c.ndefines;
   options.defines = c.defines;
   options.npaths = c.npaths;
@@ -101,11 +101,13 @@ bool cli_load(const Cli *cli, HdContext *ctx, const char *path, const char *targ
   options.width = (int32_t)width;
   options.target = target;
   if (good && (ends_with(path, ".ir") || strcmp(path, "-") == 0)) {
-    size_t   size;
-    char    *text = cli_read(cli, path, &size);
+    size_t size;
+    char *text = cli_read(cli, path, &size);
     HdStatus status = HD_OK;
-    if (text && ends_with(path, ".ir")) status = hd_module_load_ir(ctx, path, text, size, &options, out);
-    else if (text) status = hd_module_load_source(ctx, "<stdin>", text, size, &options, out);
+    if (text && ends_with(path, ".ir"))
+      status = hd_module_load_ir(ctx, path, text, size, &options, out);
+    else if (text)
+      status = hd_module_load_source(ctx, "<stdin>", text, size, &options, out);
     if (status != HD_OK) cli_failed(cli, ctx, status);
     good = text && status == HD_OK;
     free(text);
@@ -119,8 +121,8 @@ bool cli_load(const Cli *cli, HdContext *ctx, const char *path, const char *targ
 }
 
 bool cli_write(const Cli *cli, const char *path, const char *data, size_t size) {
-  OutFile  out;
-  char     why[OUT_WHY];
+  OutFile out;
+  char why[OUT_WHY];
   HdStatus status = out_begin(path ? path : "-", &out, why);
   if (status == HD_OK) {
     bool short_write = size && fwrite(data, 1, size, out.file) != size;

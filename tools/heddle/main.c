@@ -17,7 +17,7 @@ static void usage(FILE *f) {
 
 static int unknown(const char *word) {
   const char *best = NULL;
-  int         distance = 3;
+  int distance = 3;
   for (int i = 0; i < NCOMMANDS; i++) {
     int d = hdb_edit_distance(word, commands[i]->name, distance);
     if (d < distance) best = commands[i]->name, distance = d;

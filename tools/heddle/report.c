@@ -19,19 +19,21 @@ bool cli_color(FILE *f) {
 /* --- errors --- */
 
 int cli_report(const Cli *cli, const HdError *error) {
-  char    line[2048];
+  char line[2048];
   HdError own = *error;
   if (!own.call || !*own.call) own.call = cli->call;
   hd_error_format(&own, line, sizeof line);
-  if (cli_color(stderr)) fprintf(stderr, "%serror:%s %s%s%s\n", red, plain, bold, line, plain);
-  else fprintf(stderr, "error: %s\n", line);
+  if (cli_color(stderr))
+    fprintf(stderr, "%serror:%s %s%s%s\n", red, plain, bold, line, plain);
+  else
+    fprintf(stderr, "error: %s\n", line);
   return 1;
 }
 
 int cli_fail(const Cli *cli, HdStatus status, const char *arg, const char *fmt, ...) {
   HdError error;
   va_list list;
-  char    detail[sizeof error.detail];
+  char detail[sizeof error.detail];
   va_start(list, fmt);
   vsnprintf(detail, sizeof detail, fmt, list);
   va_end(list);
@@ -42,13 +44,15 @@ int cli_fail(const Cli *cli, HdStatus status, const char *arg, const char *fmt, 
 
 /* "file:3:9: error: text": the place and the text bold, the word between them in its colour. */
 static bool put_heading(const char *s, size_t n) {
-  static const struct { const char *word, *color; } kinds[] = {{": error: ", red}, {": warning: ", magenta}, {": note: ", cyan}};
+  static const struct {
+    const char *word, *color;
+  } kinds[] = {{": error: ", red}, {": warning: ", magenta}, {": note: ", cyan}};
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     const char *at = memmem(s, n, kinds[k].word, strlen(kinds[k].word));
     if (!at || *s == ' ') continue;
     const char *text = at + strlen(kinds[k].word);
-    fprintf(stderr, "%s%.*s:%s%.*s%s%.*s%s\n", bold, (int)(at - s), s, kinds[k].color, (int)(text - at - 1), at + 1, bold,
-            (int)(s + n - text), text, plain);
+    fprintf(stderr, "%s%.*s:%s%.*s%s%.*s%s\n", bold, (int)(at - s), s, kinds[k].color, (int)(text - at - 1), at + 1,
+            bold, (int)(s + n - text), text, plain);
     return true;
   }
   return false;
@@ -58,10 +62,13 @@ static void put_diagnostics(const char *s) {
   bool color = cli_color(stderr);
   while (*s) {
     size_t n = strcspn(s, "\n");
-    bool   caret = memchr(s, '^', n) && strspn(s, " \t^~|") >= n;
-    if (!color) fprintf(stderr, "%.*s\n", (int)n, s);
-    else if (caret) fprintf(stderr, "%s%.*s%s\n", green, (int)n, s, plain);
-    else if (!put_heading(s, n)) fprintf(stderr, "%.*s\n", (int)n, s);
+    bool caret = memchr(s, '^', n) && strspn(s, " \t^~|") >= n;
+    if (!color)
+      fprintf(stderr, "%.*s\n", (int)n, s);
+    else if (caret)
+      fprintf(stderr, "%s%.*s%s\n", green, (int)n, s, plain);
+    else if (!put_heading(s, n))
+      fprintf(stderr, "%.*s\n", (int)n, s);
     s += n + (s[n] == '\n');
   }
 }
@@ -77,11 +84,11 @@ int cli_failed(const Cli *cli, HdContext *ctx, HdStatus status) {
 /* --- progress --- */
 
 static struct {
-  pthread_t       thread;
+  pthread_t thread;
   pthread_mutex_t lock;
-  pthread_cond_t  wake;
-  bool            on, done;
-  char            what[128];
+  pthread_cond_t wake;
+  bool on, done;
+  char what[128];
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 static void *tick(void *unused) {

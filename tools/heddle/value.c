@@ -9,14 +9,14 @@
 
 typedef struct ScalarRow {
   const char *name;
-  char        kind; /* as NpyType */
-  uint8_t     size;
+  char kind; /* as NpyType */
+  uint8_t size;
 } ScalarRow;
 
 static const ScalarRow scalars[] = {
-    [HD_BOOL] = {"bool", 'b', 1}, [HD_I8] = {"i8", 'i', 1},     [HD_I16] = {"i16", 'i', 2}, [HD_I32] = {"i32", 'i', 4},
-    [HD_I64] = {"i64", 'i', 8},   [HD_U8] = {"u8", 'u', 1},     [HD_U16] = {"u16", 'u', 2}, [HD_U32] = {"u32", 'u', 4},
-    [HD_U64] = {"u64", 'u', 8},   [HD_F16] = {"f16", 'f', 2},   [HD_BF16] = {"bf16", 'V', 2}, [HD_F32] = {"f32", 'f', 4},
+    [HD_BOOL] = {"bool", 'b', 1}, [HD_I8] = {"i8", 'i', 1},   [HD_I16] = {"i16", 'i', 2},   [HD_I32] = {"i32", 'i', 4},
+    [HD_I64] = {"i64", 'i', 8},   [HD_U8] = {"u8", 'u', 1},   [HD_U16] = {"u16", 'u', 2},   [HD_U32] = {"u32", 'u', 4},
+    [HD_U64] = {"u64", 'u', 8},   [HD_F16] = {"f16", 'f', 2}, [HD_BF16] = {"bf16", 'V', 2}, [HD_F32] = {"f32", 'f', 4},
     [HD_F64] = {"f64", 'f', 8},
 };
 
@@ -43,8 +43,8 @@ int32_t value_count(HdType t) {
 
 /* x as a small float with `mant` stored bits and the exponent bias of its `emin` = 1 - bias, to nearest, ties to even. */
 static uint16_t small_float(double x, int mant, int emin, double limit) {
-  int      e;
-  double   a = fabs(x);
+  int e;
+  double a = fabs(x);
   unsigned sign = signbit(x) ? 0x8000u : 0, inf = (unsigned)(2 * (1 - emin) + 1) << mant;
   if (isnan(x)) return (uint16_t)(sign | inf | 1u << (mant - 1));
   if (a >= limit) return (uint16_t)(sign | inf);
@@ -60,7 +60,7 @@ static bool parse_float(HdScalar s, const char *text, void *out) {
   errno = 0;
   double d = strtod(text, &end);
   if (end == text || *end) return false;
-  float    f = s == HD_F64 ? 0 : strtof(text, NULL); /* not (float)d, which would round twice */
+  float f = s == HD_F64 ? 0 : strtof(text, NULL); /* not (float)d, which would round twice */
   uint16_t h;
   switch (s) {
   case HD_F64: memcpy(out, &d, 8); break;
@@ -73,8 +73,8 @@ static bool parse_float(HdScalar s, const char *text, void *out) {
 
 static bool parse_int(const ScalarRow *row, const char *text, void *out) {
   char *end;
-  int   bits = row->size * 8;
-  bool  minus = *text == '-';
+  int bits = row->size * 8;
+  bool minus = *text == '-';
   errno = 0;
   if (!strchr("0123456789+-", *text)) return false;
   int base = strncmp(text + minus, "0x", 2) == 0 ? 16 : 10;
@@ -102,10 +102,10 @@ static bool parse_scalar(HdScalar s, const char *text, void *out) {
 }
 
 bool value_parse(HdType t, const char *text, void *out, char *why, size_t why_size) {
-  char        name[64], word[64];
-  int32_t     count = value_count(t), n = 0;
+  char name[64], word[64];
+  int32_t count = value_count(t), n = 0;
   const char *at = text;
-  size_t      left = strlen(text);
+  size_t left = strlen(text);
   hd_type_name(t, name);
   if (count == 0) return snprintf(why, why_size, "wanted %s, which only @FILE.npy can give", name), false;
   if (left >= 2 && strchr("([{", *at) && strchr(")]}", at[left - 1])) at++, left -= 2;
@@ -118,15 +118,20 @@ bool value_parse(HdType t, const char *text, void *out, char *why, size_t why_si
     while (trimmed && at[trimmed - 1] == ' ') trimmed--;
     if (n < count) {
       snprintf(word, sizeof word, "%.*s", (int)(trimmed < sizeof word ? trimmed : sizeof word - 1), at);
-      if (trimmed >= sizeof word || !parse_scalar((HdScalar)t.scalar, word, (char *)out + n * (int)scalars[t.scalar].size))
-        return snprintf(why, why_size, "wanted %s, got '%s', which is no %s", name, text, scalars[t.scalar].name), false;
+      if (trimmed >= sizeof word ||
+          !parse_scalar((HdScalar)t.scalar, word, (char *)out + n * (int)scalars[t.scalar].size))
+        return snprintf(why, why_size, "wanted %s, got '%s', which is no %s", name, text, scalars[t.scalar].name),
+               false;
     }
     at += k;
     if (at >= end) break;
     at++;
   }
   n++;
-  if (n != count) return snprintf(why, why_size, "wanted %s as %d number%s, got %d in '%s'", name, count, count == 1 ? "" : "s", n, text), false;
+  if (n != count)
+    return snprintf(why, why_size, "wanted %s as %d number%s, got %d in '%s'", name, count, count == 1 ? "" : "s", n,
+                    text),
+           false;
   return true;
 }
 
@@ -166,9 +171,11 @@ bool value_fits(HdType t, int32_t ndim, NpyType item, int32_t npy_ndim, const in
 const char *value_wanted(HdType t, int32_t ndim, char out[96]) {
   int64_t axes[2];
   int32_t extra = value_axes(t, axes);
-  int     n;
-  if (t.kind == HD_KIND_STRUCT) n = snprintf(out, 96, "records of %u bytes [", t.size);
-  else n = snprintf(out, 96, "%s[", scalars[t.scalar].name);
+  int n;
+  if (t.kind == HD_KIND_STRUCT)
+    n = snprintf(out, 96, "records of %u bytes [", t.size);
+  else
+    n = snprintf(out, 96, "%s[", scalars[t.scalar].name);
   for (int32_t k = 0; k < ndim; k++) n += snprintf(out + n, 96 - (size_t)n, "%s%c", k ? ", " : "", "nmkl"[k & 3]);
   for (int32_t k = 0; k < extra; k++)
     n += snprintf(out + n, 96 - (size_t)n, "%s%" PRId64, ndim + k ? ", " : "", axes[k]);

@@ -17,8 +17,8 @@ enum { MAX_HEADER = 1 << 20, MAX_NESTING = 16 };
 /* The header's text, and what went wrong in it. */
 typedef struct Cursor {
   const char *at, *end;
-  HdStatus    status;
-  char        why[160];
+  HdStatus status;
+  char why[160];
 } Cursor;
 
 static bool bad(Cursor *c, HdStatus status, const char *why) {
@@ -68,7 +68,7 @@ static bool string(Cursor *c, const char **s, size_t *n) {
 static bool integer(Cursor *c, int64_t *x) {
   skip_space(c);
   int64_t v = 0;
-  bool    any = false;
+  bool any = false;
   for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++, any = true)
     if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *c->at - '0', &v))
       return bad(c, HD_ERR_FORMAT, "a length in its header is out of range");
@@ -89,14 +89,15 @@ static bool word(Cursor *c, const char *w) {
 
 /* "<f4" and its like. */
 static bool simple_type(Cursor *c, const char *s, size_t n, NpyType *t) {
-  char   why[120];
+  char why[120];
   size_t i = 0;
-  char   order = n && strchr("<>=|", s[0]) ? s[i++] : '=';
+  char order = n && strchr("<>=|", s[0]) ? s[i++] : '=';
   if (i >= n) return bad(c, HD_ERR_FORMAT, "its element type is empty");
   t->kind = s[i++];
   uint64_t size = 0;
   for (; i < n && s[i] >= '0' && s[i] <= '9' && size < UINT32_MAX; i++) size = size * 10 + (uint64_t)(s[i] - '0');
-  snprintf(why, sizeof why, "its element type '%.*s' is not supported; b1, i1 to i8, u1 to u8, f2 to f8 and V are", (int)(n < 40 ? n : 40), s);
+  snprintf(why, sizeof why, "its element type '%.*s' is not supported; b1, i1 to i8, u1 to u8, f2 to f8 and V are",
+           (int)(n < 40 ? n : 40), s);
   if (t->kind == 'O') return bad(c, HD_ERR_UNSUPPORTED, "it holds Python objects; save it with allow_pickle=False");
   if (i != n || size > UINT32_MAX) return bad(c, HD_ERR_UNSUPPORTED, why);
   if (order == '>' && size > 1)
@@ -146,11 +147,11 @@ static bool record(Cursor *c, int depth, NpyType *t) {
   if (!expect(c, '[')) return false;
   while (!take(c, ']')) {
     const char *s;
-    size_t      n;
-    NpyType     field;
-    int32_t     ndim = 0;
-    int64_t     length[NPY_MAX_DIMS], count;
-    size_t      size;
+    size_t n;
+    NpyType field = {0};
+    int32_t ndim = 0;
+    int64_t length[NPY_MAX_DIMS] = {0}, count;
+    size_t size;
     if (!expect(c, '(')) return false;
     if (take(c, '(')) {
       if (!string(c, &s, &n) || !expect(c, ',') || !string(c, &s, &n) || !expect(c, ')')) return false;
@@ -171,7 +172,7 @@ static bool record(Cursor *c, int depth, NpyType *t) {
 
 static bool type(Cursor *c, int depth, NpyType *t) {
   const char *s;
-  size_t      n;
+  size_t n;
   if (peek(c, '[')) return record(c, depth, t);
   return string(c, &s, &n) && simple_type(c, s, n, t);
 }
@@ -181,15 +182,18 @@ static bool header(Cursor *c, NpyReader *r) {
   if (!expect(c, '{')) return false;
   while (!take(c, '}')) {
     const char *key;
-    size_t      n;
+    size_t n;
     if (!string(c, &key, &n) || !expect(c, ':')) return false;
     if (n == 5 && memcmp(key, "descr", 5) == 0) {
       if (!type(c, 0, &r->type)) return false;
       has_type = true;
     } else if (n == 13 && memcmp(key, "fortran_order", 13) == 0) {
-      if (word(c, "True")) r->fortran = true;
-      else if (word(c, "False")) r->fortran = false;
-      else return bad(c, HD_ERR_FORMAT, "its fortran_order is neither True nor False");
+      if (word(c, "True"))
+        r->fortran = true;
+      else if (word(c, "False"))
+        r->fortran = false;
+      else
+        return bad(c, HD_ERR_FORMAT, "its fortran_order is neither True nor False");
       has_order = true;
     } else if (n == 5 && memcmp(key, "shape", 5) == 0) {
       if (!peek(c, '(')) return bad(c, HD_ERR_FORMAT, "its shape is not a tuple");
@@ -221,8 +225,8 @@ static HdStatus fail_read(NpyReader *r, const char *path, const char *what, char
 /* A regular file must have just r->size bytes from here on: asked before memory of that size is. */
 static HdStatus check_length(NpyReader *r, const char *path, char why[OUT_WHY]) {
   struct stat st;
-  char        what[160], shape[160];
-  long        at = ftell(r->file);
+  char what[160], shape[160];
+  long at = ftell(r->file);
   if (at < 0 || fstat(fileno(r->file), &st) != 0 || !S_ISREG(st.st_mode)) return HD_OK;
   uint64_t have = (uint64_t)(st.st_size - at);
   if (have == r->size) return HD_OK;
@@ -254,7 +258,7 @@ HdStatus npy_open(const char *path, NpyReader *r, char why[OUT_WHY]) {
   }
   text[n] = 0;
   Cursor c = {text, text + n, HD_OK, ""};
-  bool   good = header(&c, r);
+  bool good = header(&c, r);
   skip_space(&c);
   if (good && c.at != c.end) good = bad(&c, HD_ERR_FORMAT, "there is something after its header's dict");
   free(text);
@@ -264,7 +268,7 @@ HdStatus npy_open(const char *path, NpyReader *r, char why[OUT_WHY]) {
 
 /* dst in C order from src in Fortran order: the index counts up in C order, its place in src moves along. */
 static void from_fortran(const NpyReader *r, const char *src, char *dst) {
-  size_t  item = r->type.size;
+  size_t item = r->type.size;
   int64_t step[NPY_MAX_DIMS], at[NPY_MAX_DIMS] = {0}, place = 0, s = 1;
   for (int32_t k = 0; k < r->ndim; k++) step[k] = s, s *= r->length[k];
   for (int64_t i = 0; i < r->count; i++) {
@@ -280,7 +284,7 @@ static void from_fortran(const NpyReader *r, const char *src, char *dst) {
 
 HdStatus npy_read(NpyReader *r, const char *path, void *data, char why[OUT_WHY]) {
   if (r->size == 0) return HD_OK;
-  bool  turn = r->fortran && r->ndim > 1;
+  bool turn = r->fortran && r->ndim > 1;
   void *raw = turn ? malloc(r->size) : data;
   if (!raw) return fail(r, path, HD_ERR_NOMEM, "no memory for its data", why);
   errno = 0;

@@ -10,14 +10,13 @@ enum { ALIGN = 64, PREFIX = 10 };
 
 static int shape_text(int32_t ndim, const int64_t length[], char *out, size_t size) {
   int n = snprintf(out, size, "(");
-  for (int32_t k = 0; k < ndim; k++)
-    n += snprintf(out + n, size - (size_t)n, k ? ", %" PRId64 : "%" PRId64, length[k]);
+  for (int32_t k = 0; k < ndim; k++) n += snprintf(out + n, size - (size_t)n, k ? ", %" PRId64 : "%" PRId64, length[k]);
   return n + snprintf(out + n, size - (size_t)n, ndim == 1 ? ",)" : ")");
 }
 
 HdStatus npy_write(OutFile *out, NpyType type, int32_t ndim, const int64_t length[], const void *data,
                    char why[OUT_WHY]) {
-  char   shape[NPY_MAX_DIMS * 24], header[512];
+  char shape[NPY_MAX_DIMS * 24], header[512];
   size_t size = type.size;
   for (int32_t k = 0; k < ndim; k++) size *= (size_t)length[k];
   shape_text(ndim, length, shape, sizeof shape);

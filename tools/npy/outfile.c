@@ -50,7 +50,7 @@ HdStatus out_begin(const char *path, OutFile *out, char why[OUT_WHY]) {
   if (access(out->path, F_OK) == 0 && access(out->path, W_OK) != 0) return fail(out, path, "cannot write", why);
   errno = 0;
   size_t size = strlen(out->path) + sizeof ".XXXXXX";
-  char  *temp = malloc(size);
+  char *temp = malloc(size);
   if (!temp) return fail(out, path, "cannot write", why);
   snprintf(temp, size, "%s.XXXXXX", out->path);
   int fd = mkstemp(temp);
