@@ -1,5 +1,6 @@
 // tests/diff/run_interp.cc -- a whole launch on the interpreter, and copies of modules for passes to work on.
 #include <cstring>
+#include <functional>
 
 #include "backends/interp/interp.h"
 #include "diff.h"
@@ -26,6 +27,16 @@ bool MayAccess(void *user, const void *address, size_t size) {
     if (b.alias >= 0) continue;
     int64_t at = (const uint8_t *)address - b.bytes.data();
     if (at >= 128 && at + (int64_t)size <= (int64_t)b.bytes.size() - 128) return true;
+  }
+  return false;
+}
+
+// Runs f, which may allocate in `a`; false if there was no memory.
+__attribute__((noinline)) bool Guarded(Arena *a, const std::function<void()> &f) {
+  jmp_buf jb;
+  HDB_GUARD(a, jb) {
+    f();
+    return true;
   }
   return false;
 }
@@ -59,29 +70,26 @@ std::string RunInterp(const IrFunc *kernel, Inputs *in) {
 std::string Text(const IrModule *m) {
   Arena       a;
   std::string out;
-  jmp_buf     jb;
   hdb_arena_init(&a, &hdb_system_allocator);
-  HDB_GUARD(&a, jb) {
+  Guarded(&a, [&] {
     Buf b;
     hdb_buf_init(&b, &a);
     hdir_print_module(&b, m, nullptr);
     out.assign(b.data ? b.data : "", b.len);
-  }
+  });
   hdb_arena_free(&a);
   return out;
 }
 
 Copy::Copy(const std::string &text) {
   hdb_arena_init(&arena_, &hdb_system_allocator);
-  HdError     err = {};
-  jmp_buf     jb;
-  HDB_GUARD(&arena_, jb) {
+  HdError  err = {};
+  HdStatus status = HD_ERR_NOMEM;
+  Guarded(&arena_, [&] {
     char *kept = hdb_strndup(&arena_, text.data(), text.size());
-    if (hdir_parse(&arena_, "copy", kept, text.size(), &err, &module) != HD_OK)
-      problem = std::string("the printed text does not parse: ") + err.detail;
-  } else {
-    problem = "out of memory";
-  }
+    status = hdir_parse(&arena_, "copy", kept, text.size(), &err, &module);
+  });
+  if (status != HD_OK) problem = std::string("the printed text does not parse: ") + err.detail;
 }
 
 Copy::~Copy() { hdb_arena_free(&arena_); }
@@ -91,10 +99,9 @@ std::string Copy::Run(const std::string &passes) {
   HdError    err = {};
   OptContext cx = {};
   HdStatus   status = HD_ERR_NOMEM;
-  jmp_buf    jb;
   cx.err = &err;
   cx.verify = true;
-  HDB_GUARD(&arena_, jb) { status = hdopt_run(module, passes.c_str(), &cx); }
+  Guarded(&arena_, [&] { status = hdopt_run(module, passes.c_str(), &cx); });
   return status == HD_OK ? "" : passes + ": " + err.detail;
 }
 

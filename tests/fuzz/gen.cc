@@ -892,13 +892,21 @@ private:
 Program::Program() { hdb_arena_init(&arena, &hdb_system_allocator); }
 Program::~Program() { hdb_arena_free(&arena); }
 
+__attribute__((noinline)) static void RunGen(Program *p, uint64_t seed, const GenOptions &options) {
+  Gen(p, seed, options).Run();
+}
+
+// Nothing is left to do when a test has no memory.
+__attribute__((noinline)) static void AbortWithoutMemory(Program *p, uint64_t seed, const GenOptions &options) {
+  if (p->arena.on_oom = &p->on_oom, setjmp(p->on_oom) != 0) abort();
+  RunGen(p, seed, options);
+}
+
 std::unique_ptr<Program> Generate(uint64_t seed, const GenOptions &options) {
   auto p = std::make_unique<Program>();
-  // Nothing is left to do when a test has no memory.
-  if (p->arena.on_oom = &p->on_oom, setjmp(p->on_oom) != 0) abort();
   p->c.name = "seed " + std::to_string(seed);
   p->c.seed = seed;
-  Gen(p.get(), seed, options).Run();
+  AbortWithoutMemory(p.get(), seed, options);
   return p;
 }
 

@@ -321,13 +321,13 @@ std::string LoadCase(const std::string &text, std::unique_ptr<Copy> *owner, Case
   return "there is no kernel";
 }
 
-Verdict JudgeApart(const Case &c, const Judge &judge, int seconds) {
+Verdict Apart(const std::function<Verdict()> &work, int seconds) {
   int fd[2];
   if (pipe(fd) != 0) return {false, ""};
   pid_t child = fork();
   if (child == 0) {
     alarm((unsigned)seconds);
-    Verdict     v = judge(c);
+    Verdict     v = work();
     std::string message = (v.valid ? "+" : "-") + v.failure;
     size_t      n = write(fd[1], message.data(), message.size() > 4000 ? 4000 : message.size()) < 0;
     _exit((int)n);
@@ -343,6 +343,10 @@ Verdict JudgeApart(const Case &c, const Judge &judge, int seconds) {
   if (n <= 0) return {true, "crash: the child ended with status " + std::to_string(WEXITSTATUS(status))};
   message.resize((size_t)n);
   return {message[0] == '+', message.substr(1)};
+}
+
+Verdict JudgeApart(const Case &c, const Judge &judge, int seconds) {
+  return Apart([&] { return judge(c); }, seconds);
 }
 
 std::string Shrink(const Case &c, const Judge &judge, int seconds) {

@@ -15,7 +15,8 @@ namespace fuzz {
 
 using Judge = std::function<diff::Verdict(const diff::Case &)>;
 
-// Runs the judge in a child, at most `seconds` long; a crash or a hang is a failure that begins with "crash" or "hang".
+// Runs `work` in a child, at most `seconds` long; a crash or a hang is a failure that begins with "crash" or "hang".
+diff::Verdict Apart(const std::function<diff::Verdict()> &work, int seconds);
 diff::Verdict JudgeApart(const diff::Case &c, const Judge &judge, int seconds);
 
 // The smallest case found, as IR text under its description. Works at most `seconds`.

@@ -215,7 +215,8 @@ kernel @k(%o: array<i32, 1>) {
   %i: i32 = tid 0
   %c: bool = lt %i, 2i32
   assert %c, "too far"      @ 0:7:3
-  check %c, %i, 2i64, "index out of bounds"
+  %w: i64 = cvt %i
+  check %c, %w, 2i64, "index out of bounds"
   %p: ptr<i32> = index %o, %i
   store %p, 1i32
   return

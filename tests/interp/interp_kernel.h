@@ -91,7 +91,10 @@ private:
     }
     return false;
   }
-  char *Next() { return (char *)args_.data() + offsets_[next_++]; }
+  char *Next() {
+    static uint64_t nowhere[512]; // of a kernel that did not parse
+    return kernel_ ? (char *)args_.data() + offsets_[next_++] : (char *)nowhere;
+  }
 
   Arena                 arena_;
   IrModule             *module_ = nullptr;
