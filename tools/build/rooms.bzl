@@ -25,11 +25,13 @@ def room(name, deps = [], seen_by = [], made = [], **kwargs):
     )
 
 def room_tests(deps, data = [], helpers = [], size = "medium", exclude = [], **kwargs):
-    """One GoogleTest program for each *_test.cc of this folder. helpers: sources and headers that all of them share."""
+    """One GoogleTest program for each *_test.cc of this folder, with the folder's headers. helpers: more that all share."""
+    shared = native.glob(["*.h"], allow_empty = True)
+    shared += [h for h in helpers if h not in shared]
     for src in native.glob(["*_test.cc"], exclude = exclude, allow_empty = True):
         cc_test(
             name = src[:-len(".cc")],
-            srcs = [src] + helpers,
+            srcs = [src] + shared,
             deps = deps + ["@googletest//:gtest_main"],
             data = data,
             size = size,
