@@ -1,0 +1,330 @@
+/* frontend/lang/core.c -- the functions that the front end knows itself: rows, and what each becomes. */
+#include "frontend/lang/lower.h"
+
+typedef enum CoreKind {
+  CORE_OP,     /* an IR op on scalars and vectors, scalars repeated        */
+  CORE_SELECT, /* select(c, a, b)                                          */
+  CORE_LAUNCH, /* tid, dim: an axis                                        */
+  CORE_BITCAST,
+  CORE_TYPE,   /* a constant of a type: zero<T>()                          */
+  CORE_LEN,
+  CORE_ATOMIC,
+  CORE_ASSERT,
+} CoreKind;
+
+typedef enum TypeFact { T_ZERO, T_INF, T_NAN, T_EPSILON, T_MAX, T_MIN, T_SIZEOF, T_BITS, T_SAME, T_ROWS, T_COLS } TypeFact;
+enum { NUMBERS, FLOATS, INTS, MULADD }; /* what a CORE_OP takes; MULADD: f32 and f64 */
+
+typedef struct CoreRow {
+  const char *name;
+  CoreKind    kind;
+  uint32_t    nargs;
+  int         op, takes;
+} CoreRow;
+
+static const CoreRow rows[] = {
+    {"min", CORE_OP, 2, IR_min, NUMBERS},
+    {"max", CORE_OP, 2, IR_max, NUMBERS},
+    {"abs", CORE_OP, 1, IR_abs, NUMBERS},
+    {"sqrt", CORE_OP, 1, IR_sqrt, FLOATS},
+    {"floor", CORE_OP, 1, IR_floor, FLOATS},
+    {"ceil", CORE_OP, 1, IR_ceil, FLOATS},
+    {"trunc", CORE_OP, 1, IR_trunc, FLOATS},
+    {"rint", CORE_OP, 1, IR_rint, FLOATS},
+    {"copysign", CORE_OP, 2, IR_copysign, FLOATS},
+    {"fma", CORE_OP, 3, IR_fma, MULADD},
+    {"popcount", CORE_OP, 1, IR_popcount, INTS},
+    {"clz", CORE_OP, 1, IR_clz, INTS},
+    {"ctz", CORE_OP, 1, IR_ctz, INTS},
+    {"mulhi", CORE_OP, 2, IR_mulhi, INTS},
+    {"select", CORE_SELECT, 3, 0, 0},
+    {"tid", CORE_LAUNCH, 1, IR_tid, 0},
+    {"dim", CORE_LAUNCH, 1, IR_dim, 0},
+    {"bitcast", CORE_BITCAST, 1, 0, 0},
+    {"len", CORE_LEN, 1, 0, 0},
+    {"atomic_add", CORE_ATOMIC, 2, IR_atomic_add, 0},
+    {"atomic_min", CORE_ATOMIC, 2, IR_atomic_min, 0},
+    {"atomic_max", CORE_ATOMIC, 2, IR_atomic_max, 0},
+    {"atomic_and", CORE_ATOMIC, 2, IR_atomic_and, 0},
+    {"atomic_or", CORE_ATOMIC, 2, IR_atomic_or, 0},
+    {"atomic_xor", CORE_ATOMIC, 2, IR_atomic_xor, 0},
+    {"atomic_xchg", CORE_ATOMIC, 2, IR_atomic_xchg, 0},
+    {"atomic_cas", CORE_ATOMIC, 3, IR_atomic_cas, 0},
+    {"assert", CORE_ASSERT, 2, 0, 0},
+    {"zero", CORE_TYPE, 0, T_ZERO, 1},
+    {"inf", CORE_TYPE, 0, T_INF, 1},
+    {"nan", CORE_TYPE, 0, T_NAN, 1},
+    {"epsilon", CORE_TYPE, 0, T_EPSILON, 1},
+    {"max_value", CORE_TYPE, 0, T_MAX, 1},
+    {"min_value", CORE_TYPE, 0, T_MIN, 1},
+    {"sizeof", CORE_TYPE, 0, T_SIZEOF, 1},
+    {"bits", CORE_TYPE, 0, T_BITS, 1},
+    {"is_same", CORE_TYPE, 0, T_SAME, 2},
+    {"rows", CORE_TYPE, 0, T_ROWS, 1},
+    {"cols", CORE_TYPE, 0, T_COLS, 1},
+};
+
+static const CoreRow *find(const char *name) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].name[0] == name[0] && strcmp(rows[i].name, name) == 0) return &rows[i];
+  return NULL;
+}
+
+bool hdfe_is_core(const char *name) { return find(name) != NULL; }
+
+void hdfe_offer_core(FeNearest *n) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) hdfe_nearest_offer(n, rows[i].name);
+}
+
+static FeEx wrong_count(FeLower *L, FeExpr *e, const char *wanted) {
+  hdfe_error(L, e->span, FE_D_argument_count, e->name, wanted, e->nargs);
+  return hdfe_ex_error();
+}
+
+/* --- ops on numbers --- */
+
+static bool takes(int what, const IrType *s) {
+  switch (what) {
+  case NUMBERS: return hdfe_is_number(s);
+  case INTS: return hdir_is_int(s);
+  case MULADD: return s->kind == IR_F32 || s->kind == IR_F64;
+  default: return hdir_is_float(s);
+  }
+}
+
+/* The type that all arguments become: the vector among them, else their scalar type; NULL if there is none. */
+static const IrType *common_type(FeLower *L, uint32_t n, const FeEx args[], bool ints_stay) {
+  const IrType *t = NULL;
+  bool          floats = false;
+  for (uint32_t i = 0; i < n; i++) {
+    floats |= args[i].kind == FE_X_FLOAT;
+    if (args[i].kind != FE_X_VALUE) continue;
+    const IrType *a = args[i].v->type;
+    if (a->kind != IR_VEC && !hdir_is_scalar(a)) return NULL;
+    if (!t || (t == a->elem)) /* a vector takes the scalar in */
+      t = a;
+    else if (t != a && t->elem != a)
+      return NULL;
+  }
+  if (!t) return hdfe_scalar(L, floats || !ints_stay ? IR_F32 : IR_I32);
+  return floats && !hdir_is_float(hdir_elem_scalar(t)) ? NULL : t;
+}
+
+static IrValue *to_type(FeLower *L, FeEx x, const IrType *t, FeSpan span) {
+  const IrType *s = hdir_elem_scalar(t);
+  if (x.kind == FE_X_VALUE && x.v->type == t) return x.v;
+  IrValue *v = x.kind == FE_X_VALUE ? x.v : hdfe_is_number(s) ? hdfe_literal(L, x, s, span) : NULL;
+  return !v ? NULL : t == s ? v : hdir_splat(L->b, t, v);
+}
+
+static bool core_op(FeLower *L, const CoreRow *r, FeExpr *e, FeEx args[], FeEx *out) {
+  const IrType *t = common_type(L, r->nargs, args, r->takes == NUMBERS || r->takes == INTS);
+  if (!t || !takes(r->takes, hdir_elem_scalar(t))) return false;
+  IrValue *v[3];
+  *out = hdfe_ex_error();
+  for (uint32_t i = 0; i < r->nargs; i++)
+    if (!(v[i] = to_type(L, args[i], t, e->args[i]->span))) return true;
+  switch (r->nargs) {
+  case 1: *out = hdfe_ex(hdir_un(L->b, (IrOp)r->op, v[0])); break;
+  case 2: *out = hdfe_ex(hdir_bin(L->b, (IrOp)r->op, v[0], v[1])); break;
+  default: *out = hdfe_ex(hdir_fma(L->b, v[0], v[1], v[2])); break;
+  }
+  return true;
+}
+
+static bool core_select(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
+  if (args[0].kind != FE_X_VALUE) return false;
+  const IrType *c = args[0].v->type, *t;
+  bool          vector = c->kind == IR_VEC && c->elem->kind == IR_BOOL;
+  if (c->kind != IR_BOOL && !vector) return false;
+  if (args[1].kind == FE_X_VALUE && args[2].kind == FE_X_VALUE && args[1].v->type == args[2].v->type)
+    t = args[1].v->type; /* structs, matrices and fixed arrays too */
+  else
+    t = common_type(L, 2, args + 1, true);
+  if (!t || hdfe_has_array(t)) return false;
+  if (vector && hdir_is_scalar(t)) t = hdir_vec(hdfe_types(L), t, c->rows);
+  if (vector && (t->kind != IR_VEC || t->rows != c->rows)) return false;
+  IrValue *x = to_type(L, args[1], t, e->args[1]->span), *y = to_type(L, args[2], t, e->args[2]->span);
+  *out = x && y ? hdfe_ex(hdir_select(L->b, args[0].v, x, y)) : hdfe_ex_error();
+  return true;
+}
+
+static bool core_bitcast(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
+  *out = hdfe_ex_error();
+  if (e->callee->nargs != 1) {
+    hdfe_error(L, e->span, FE_D_type_arguments, "bitcast", "the type: bitcast<u32>(x)", e->callee->nargs);
+    return true;
+  }
+  const IrType *t = hdfe_type(L, e->callee->args[0]);
+  IrValue      *x = t ? hdfe_default(L, args[0], e->args[0]->span) : NULL;
+  if (!x) return true;
+  if (!hdir_is_scalar(t) || !hdir_is_scalar(x->type) || t->kind == IR_BOOL || x->type->kind == IR_BOOL) return false;
+  if (t->size != x->type->size)
+    hdfe_error(L, e->span, FE_D_bitcast_size, hdfe_shown_type(L, x->type), hdfe_shown_type(L, t));
+  else
+    *out = hdfe_ex(hdir_bitcast(L->b, t, x));
+  return true;
+}
+
+bool hdfe_core(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FeEx *out) {
+  const CoreRow *r = find(e->name);
+  if (!r || r->nargs != n) return false;
+  switch (r->kind) {
+  case CORE_OP: return core_op(L, r, e, args, out);
+  case CORE_SELECT: return core_select(L, e, args, out);
+  case CORE_BITCAST: return core_bitcast(L, e, args, out);
+  default: return false;
+  }
+}
+
+/* --- those that do not evaluate their arguments, or not as values --- */
+
+static FeEx core_launch(FeLower *L, const CoreRow *r, FeExpr *e) {
+  FeBig axis = 0;
+  if (e->nargs > 1) return wrong_count(L, e, "an axis or nothing");
+  if (e->nargs == 1 && !hdfe_const_int(L, e->args[0], &axis)) return hdfe_ex_error();
+  if (axis < 0 || axis >= HD_MAX_DIMS) {
+    hdfe_error(L, e->args[0]->span, FE_D_axis_range, HD_MAX_DIMS - 1u);
+    return hdfe_ex_error();
+  }
+  hdfe_at(L, e->span);
+  return hdfe_ex(r->op == IR_tid ? hdir_tid(L->b, (uint32_t)axis) : hdir_dim(L->b, (uint32_t)axis));
+}
+
+static uint64_t float_bits(IrKind k, TypeFact f) { /* largest finite, smallest step above 1 */
+  switch (k) {
+  case IR_F16: return f == T_MAX ? 0x7bff : f == T_EPSILON ? 0x1400 : f == T_INF ? 0x7c00 : 0x7e00;
+  case IR_BF16: return f == T_MAX ? 0x7f7f : f == T_EPSILON ? 0x3c00 : f == T_INF ? 0x7f80 : 0x7fc0;
+  case IR_F32: return f == T_MAX ? 0x7f7fffff : f == T_EPSILON ? 0x34000000 : f == T_INF ? 0x7f800000 : 0x7fc00000;
+  default:
+    return f == T_MAX       ? 0x7fefffffffffffff
+           : f == T_EPSILON ? 0x3cb0000000000000
+           : f == T_INF     ? 0x7ff0000000000000
+                            : 0x7ff8000000000000;
+  }
+}
+
+/* A limit of a number type; NULL if the type has none of that kind. */
+static IrValue *limit(FeLower *L, const IrType *s, TypeFact f) {
+  if (hdir_is_float(s)) {
+    uint64_t sign = f == T_MIN ? UINT64_C(1) << (hdir_bits(s) - 1) : 0;
+    return hdir_const(L->b->fn, s, float_bits(s->kind, f == T_MIN ? T_MAX : f) | sign);
+  }
+  if (!hdir_is_int(s) || (f != T_MAX && f != T_MIN)) return NULL;
+  uint64_t all = UINT64_MAX >> (64 - hdir_bits(s));
+  if (f == T_MAX) return hdir_const(L->b->fn, s, hdir_is_signed(s) ? all >> 1 : all);
+  return hdir_const(L->b->fn, s, hdir_is_signed(s) ? (all >> 1) + 1 : 0);
+}
+
+static FeEx core_type(FeLower *L, const CoreRow *r, FeExpr *e) {
+  uint32_t      want = (uint32_t)r->takes;
+  const IrType *t[2] = {0};
+  if (e->callee->nargs != want) {
+    hdfe_error(L, e->span, FE_D_type_arguments, e->name, want == 1 ? "one type: f<f32>()" : "two types: is_same<T, f32>()",
+               e->callee->nargs);
+    return hdfe_ex_error();
+  }
+  if (e->nargs) return wrong_count(L, e, "none");
+  for (uint32_t i = 0; i < want; i++)
+    if (!(t[i] = hdfe_type(L, e->callee->args[i]))) return hdfe_ex_error();
+  hdfe_at(L, e->span);
+  const IrType *s = hdir_elem_scalar(t[0]);
+  IrValue      *v = NULL;
+  switch ((TypeFact)r->op) {
+  case T_SAME: return hdfe_ex(hdir_const_bool(L->b->fn, t[0] == t[1]));
+  case T_SIZEOF: return hdfe_ex_int(t[0]->size);
+  case T_ROWS: return hdfe_ex_int(t[0]->kind == IR_ARRAY ? 0 : t[0]->rows);
+  case T_COLS: return hdfe_ex_int(t[0]->kind == IR_ARRAY ? 0 : t[0]->cols);
+  case T_BITS:
+    if (s) return hdfe_ex_int(hdir_bits(s));
+    break;
+  case T_ZERO:
+    if (!hdfe_has_array(t[0])) return hdfe_ex(hdir_zero(L->b, t[0]));
+    break;
+  default:
+    if (s) v = limit(L, s, (TypeFact)r->op);
+    if (v) return hdfe_ex(s == t[0] ? v : hdir_splat(L->b, t[0], v));
+    break;
+  }
+  hdfe_error(L, e->callee->args[0]->span, FE_D_core_argument, e->name, hdfe_shown_type(L, t[0]));
+  return hdfe_ex_error();
+}
+
+/* len(a): the type says it, nothing is read. */
+static FeEx core_len(FeLower *L, FeExpr *e) {
+  if (e->nargs != 1) return wrong_count(L, e, "1");
+  FePlace p = hdfe_place(L, e->args[0]);
+  if (p.kind == FE_PLACE_ERROR) return hdfe_ex_error();
+  if (p.kind != FE_PLACE_UNTYPED && (p.type->kind == IR_FIXED || p.type->kind == IR_VEC)) return hdfe_ex_int(p.type->rows);
+  FeReport *r = hdfe_error(L, e->span, FE_D_core_argument, e->name, p.kind == FE_PLACE_UNTYPED ? hdfe_shown(L, p.ex) : hdfe_shown_type(L, p.type));
+  if (p.kind != FE_PLACE_UNTYPED && p.type->kind == IR_ARRAY) hdfe_hint(L->fe, r, "the length of an array is x.length");
+  return hdfe_ex_error();
+}
+
+static bool atomic_takes(IrOp op, const IrType *t) {
+  bool wide = t->kind == IR_I32 || t->kind == IR_I64 || t->kind == IR_U32 || t->kind == IR_U64;
+  bool real = t->kind == IR_F32 || t->kind == IR_F64;
+  return wide || (real && (op == IR_atomic_add || op == IR_atomic_min || op == IR_atomic_max || op == IR_atomic_xchg));
+}
+
+static FeEx emit_atomic(FeLower *L, IrOp op, FePlace *p, IrValue *x, IrValue *y) {
+  if (!p->ok) return hdfe_ex(hdir_atomic(L->b, op, p->value, x, y));
+  IrInst  *i = hdir_if_begin(L->b, p->ok, 1, &p->type);
+  IrValue *v = hdir_atomic(L->b, op, p->value, x, y);
+  hdir_ender(L->b, IR_yield, 1, &v);
+  hdir_if_else(L->b, i);
+  v = hdir_zero(L->b, p->type);
+  hdir_ender(L->b, IR_yield, 1, &v);
+  hdir_end(L->b, i);
+  return hdfe_ex(i->res[0]);
+}
+
+static FeEx core_atomic(FeLower *L, const CoreRow *r, FeExpr *e) {
+  if (e->nargs != r->nargs) return wrong_count(L, e, r->nargs == 2 ? "2" : "3");
+  FePlace p = hdfe_place(L, e->args[0]);
+  if (p.kind == FE_PLACE_ERROR) return hdfe_ex_error();
+  if (p.kind != FE_PLACE_MEMORY || !p.device || p.nparts) {
+    hdfe_error(L, e->args[0]->span, FE_D_atomic_place, e->name);
+    return hdfe_ex_error();
+  }
+  if (!hdir_is_scalar(p.type) || !atomic_takes((IrOp)r->op, p.type)) {
+    FeReport *d = hdfe_error(L, e->args[0]->span, FE_D_atomic_type, e->name, hdfe_shown_type(L, p.type));
+    hdfe_hint(L->fe, d, "atomics work on i32, i64, u32, u64; add, min, max and xchg on f32 and f64 too");
+    return hdfe_ex_error();
+  }
+  IrValue *x = hdfe_value(L, e->args[1], p.type), *y = NULL;
+  if (r->nargs == 3) y = hdfe_value(L, e->args[2], p.type);
+  if (!x || (r->nargs == 3 && !y)) return hdfe_ex_error();
+  hdfe_at(L, e->span);
+  return emit_atomic(L, (IrOp)r->op, &p, x, y);
+}
+
+static FeEx core_assert(FeLower *L, FeExpr *e) {
+  if (e->nargs < 1 || e->nargs > 2) return wrong_count(L, e, "a condition and a message");
+  FeExpr     *c = e->args[0];
+  const char *text = "assertion failed";
+  if (e->nargs == 2 && e->args[1]->kind != FE_STRING) {
+    hdfe_error(L, e->args[1]->span, FE_D_needs_string, "assert");
+    return hdfe_ex_error();
+  }
+  if (e->nargs == 2) text = e->args[1]->text;
+  uint32_t before = L->fe->nerrors;
+  IrValue *v = hdfe_condition(L, c);
+  if (L->fe->nerrors != before) return hdfe_ex_error();
+  hdfe_at(L, e->span);
+  hdir_assert(L->b, v, text);
+  return (FeEx){.kind = FE_X_VOID};
+}
+
+bool hdfe_core_first(FeLower *L, FeExpr *e, FeEx *out) {
+  const CoreRow *r = find(e->name);
+  if (!r) return false;
+  switch (r->kind) {
+  case CORE_LAUNCH: *out = core_launch(L, r, e); return true;
+  case CORE_TYPE: *out = core_type(L, r, e); return true;
+  case CORE_LEN: *out = core_len(L, e); return true;
+  case CORE_ATOMIC: *out = core_atomic(L, r, e); return true;
+  case CORE_ASSERT: *out = core_assert(L, e); return true;
+  default: return false;
+  }
+}
