@@ -5,13 +5,12 @@
 #ifndef RT_DEVICES_H
 #define RT_DEVICES_H
 
-#include <stdatomic.h>
-
 #include "runtime/artifact.h"
 #include "runtime/loader.h"
 #include "runtime/memory.h"
 #include "runtime/threads.h"
 #include "runtime/view.h"
+HD_BEGIN_DECLS
 
 typedef struct RtDevice RtDevice;
 
@@ -50,7 +49,7 @@ struct RtDevice {
   const HdAllocator *mem;
   RtPool             pool;
   RtThreads         *threads;       /* NULL where launches run on the caller's thread alone  */
-  _Atomic int32_t    async;         /* asynchronous streams alive; while there are none, no two launches run at once */
+  int32_t            async;         /* asynchronous streams alive; while there are none, no two launches run at once; atomic */
 };
 
 extern const RtDeviceOps hdrt_cpu_ops;    /* machine code, on all threads        */
@@ -60,4 +59,5 @@ extern const RtDeviceOps hdrt_interp_ops; /* HOST code, thread after thread     
 void hdrt_device_init(RtDevice *d, const RtDeviceOps *ops, const HdAllocator *mem, RtThreads *threads);
 void hdrt_device_end(RtDevice *d);
 
+HD_END_DECLS
 #endif

@@ -138,7 +138,7 @@ static void share(RtDevice *d, Plan *p, int32_t serial) {
 }
 
 /* Whether atomics may be plain while one thread works: no other launch of the context can run, or begin, meanwhile. */
-static int32_t is_alone(RtDevice *d) { return atomic_load_explicit(&d->async, memory_order_relaxed) == 0; }
+static int32_t is_alone(RtDevice *d) { return __atomic_load_n(&d->async, __ATOMIC_RELAXED) == 0; }
 
 void hdrt_run_serial(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault) {
   RtHost host = {l->code->host_user, mem};

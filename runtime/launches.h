@@ -3,10 +3,12 @@
 #define RT_LAUNCHES_H
 
 #include "runtime/devices.h"
+HD_BEGIN_DECLS
 
 /* Both run every thread of the launch once, with the floating-point environment that kernels are promised: rounding to
  * nearest, denormals kept, no traps. */
 void hdrt_run_serial(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
 void hdrt_run_shared(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
 
+HD_END_DECLS
 #endif

@@ -2,7 +2,7 @@
  *
  * The object may come from a file that anyone could have written: every offset, size and index in it is checked, and
  * what is not understood is refused. (What the code does once it is called is another matter: a cache folder that
- * others may write to is not used, cache.h.) x86-64 only; the loader needs no memory but the mapping it makes.
+ * others may write to is not used, disk_cache.h.) x86-64 only; the loader needs no memory but the mapping it makes.
  */
 #ifndef RT_LOADER_H
 #define RT_LOADER_H

@@ -200,7 +200,7 @@ HdStatus hdrt_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out) 
     d->mem->resize(d->mem->user, s, sizeof *s, 0);
     return status;
   }
-  atomic_fetch_add(&d->async, async);
+  __atomic_fetch_add(&d->async, async, __ATOMIC_RELAXED);
   *out = s;
   return HD_OK;
 }
@@ -217,6 +217,6 @@ void hdrt_stream_free(RtStream *s) {
     pthread_mutex_destroy(&s->lock);
     d->mem->resize(d->mem->user, s->ring, PLACES * sizeof(Work), 0);
   }
-  atomic_fetch_sub(&d->async, s->async);
+  __atomic_fetch_sub(&d->async, s->async, __ATOMIC_RELAXED);
   d->mem->resize(d->mem->user, s, sizeof *s, 0);
 }

@@ -3,6 +3,7 @@
 #define RT_STREAMS_H
 
 #include "runtime/devices.h"
+HD_BEGIN_DECLS
 
 typedef struct RtStream RtStream;
 
@@ -29,4 +30,5 @@ bool hdrt_stream_wait(RtStream *s, RtFaultCopy *out);
 /* The same for a synchronous stream after a launch: no waiting, and quick if there is nothing to say. */
 bool hdrt_stream_faulted(const RtStream *s);
 
+HD_END_DECLS
 #endif

@@ -1,0 +1,123 @@
+// tests/runtime/memory_test.cc -- blocks: alignment, padding, reuse, and what happens when memory runs out.
+#include "runtime/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <vector>
+
+namespace {
+
+// Knows every allocation, and can be told to have no more.
+struct Watched {
+  std::map<void *, size_t> live;
+  size_t                   total = 0, limit = SIZE_MAX;
+  HdAllocator              mem = {resize, this};
+  static void *resize(void *user, void *p, size_t old_size, size_t size) {
+    auto *w = static_cast<Watched *>(user);
+    if (size == 0) {
+      EXPECT_EQ(w->live.at(p), old_size);
+      w->total -= old_size;
+      w->live.erase(p);
+      free(p);
+      return nullptr;
+    }
+    EXPECT_EQ(p, nullptr);
+    if (w->total + size > w->limit) return nullptr;
+    void *r = malloc(size);
+    w->live[r] = size;
+    w->total += size;
+    return r;
+  }
+};
+
+TEST(Memory, BlocksAreAlignedAndPadded) {
+  Watched w;
+  RtPool  pool;
+  HdError err = {};
+  hdrt_pool_init(&pool, &w.mem);
+  for (size_t size : {size_t(0), size_t(1), size_t(64), size_t(65), size_t(80), size_t(4097), size_t(1) << 20,
+                      RT_LARGEST, RT_LARGEST + 1}) {
+    HdBlock *b;
+    ASSERT_EQ(hdrt_block_new(&pool, size, &err, &b), HD_OK);
+    auto *data = static_cast<char *>(hdrt_block_data(b));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % RT_ALIGN, 0u);
+    EXPECT_EQ(hdrt_block_pool(b), &pool);
+    memset(data, 1, size);
+    volatile char sum = 0;  // AddressSanitizer watches
+    for (int i = 1; i <= RT_PAD; i++) sum = sum + data[-i] + data[size + i - 1];
+    hdrt_block_free(b);
+  }
+  hdrt_pool_trim(&pool);
+  EXPECT_TRUE(w.live.empty());
+  EXPECT_EQ(pool.used, 0u);
+}
+
+TEST(Memory, ReusesTheBlockThatWasFreedLast) {
+  Watched w;
+  RtPool  pool;
+  HdError err = {};
+  HdBlock *a, *b, *c;
+  hdrt_pool_init(&pool, &w.mem);
+  ASSERT_EQ(hdrt_block_new(&pool, 1000, &err, &a), HD_OK);
+  ASSERT_EQ(hdrt_block_new(&pool, 1000, &err, &b), HD_OK);
+  EXPECT_NE(a, b);
+  hdrt_block_free(a);
+  hdrt_block_free(b);
+  ASSERT_EQ(hdrt_block_new(&pool, 990, &err, &c), HD_OK);
+  EXPECT_EQ(c, b);
+  size_t n = w.live.size();
+  hdrt_block_free(c);
+  EXPECT_EQ(w.live.size(), n) << "small blocks are kept";
+  ASSERT_EQ(hdrt_block_new(&pool, RT_LARGEST + 1, &err, &c), HD_OK);
+  hdrt_block_free(c);
+  EXPECT_EQ(w.live.size(), n) << "large blocks go back at once";
+  hdrt_pool_trim(&pool);
+  EXPECT_TRUE(w.live.empty());
+}
+
+TEST(Memory, GivesBackWhatItKeepsBeforeItFails) {
+  Watched w;
+  RtPool  pool;
+  HdError err = {};
+  HdBlock *b, *big;
+  w.limit = 100000;
+  hdrt_pool_init(&pool, &w.mem);
+  ASSERT_EQ(hdrt_block_new(&pool, 60000, &err, &b), HD_OK);
+  hdrt_block_free(b);
+  EXPECT_EQ(hdrt_block_new(&pool, 80000, &err, &big), HD_OK);
+  EXPECT_EQ(hdrt_block_new(&pool, 80000, &err, &b), HD_ERR_NOMEM);
+  EXPECT_EQ(err.status, HD_ERR_NOMEM);
+  EXPECT_NE(strstr(err.detail, "80000 bytes"), nullptr) << err.detail;
+  hdrt_block_free(big);
+  hdrt_pool_trim(&pool);
+  EXPECT_TRUE(w.live.empty());
+}
+
+TEST(Memory, RefusesSizesThatOverflow) {
+  Watched w;
+  RtPool  pool;
+  HdError err = {};
+  HdBlock *b;
+  hdrt_pool_init(&pool, &w.mem);
+  EXPECT_EQ(hdrt_block_new(&pool, SIZE_MAX, &err, &b), HD_ERR_NOMEM);
+  EXPECT_EQ(hdrt_block_new(&pool, SIZE_MAX - 100, &err, &b), HD_ERR_NOMEM);
+}
+
+TEST(Memory, ClassesHoldWhatTheyAreAskedFor) {
+  Watched w;
+  RtPool  pool;
+  HdError err = {};
+  hdrt_pool_init(&pool, &w.mem);
+  for (size_t size = 1; size < 3000000; size = size * 9 / 8 + 1) {
+    HdBlock *b;
+    ASSERT_EQ(hdrt_block_new(&pool, size, &err, &b), HD_OK);
+    EXPECT_LE(pool.used, std::max<size_t>(64, size + size / 4 + 64)) << size;
+    memset(hdrt_block_data(b), 0, size);
+    hdrt_block_free(b);
+  }
+  hdrt_pool_trim(&pool);
+}
+
+}  // namespace
