@@ -12,7 +12,7 @@ typedef struct HdLibModule { /* one file: "math/trig" and its text, zero-termina
   const char *name, *text;
 } HdLibModule;
 
-typedef struct HdLibIndex { /* a function, type or constant, and the module that has it */
+typedef struct HdLibIndex { /* a function, type or constant, and the module that has it; an operator's, separated by spaces */
   const char *name, *module;
 } HdLibIndex;
 

@@ -31,7 +31,8 @@ typedef struct FeOptions {
   bool              fast;   /* kernels may use approximations                                                     */
   /* Finds a library module by name ("math/trig"): its text, zero-terminated, or NULL. */
   const char *(*library)(void *user, const char *module);
-  /* Finds the library module that has a function or type of this name, or NULL. */
+  /* Finds the library module that has a function, type or constant of this name, or NULL; several (of an operator, say)
+   * are separated by spaces. */
   const char *(*library_index)(void *user, const char *name);
   void *user;
 } FeOptions;

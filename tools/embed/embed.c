@@ -5,7 +5,7 @@
  * A module's name is its path below ROOT without ".hd". The index holds functions, structs and constants at the top level,
  * found by a scan that knows comments and brackets and nothing more of the language; names that begin with '_' are a
  * module's own. All overloads of a function must stand in one module, or the index could not say which one to read;
- * operators may be spread, as they are found by their operands' types.
+ * operators may be spread: the index then has all their modules, separated by spaces.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -206,7 +206,10 @@ int main(int argc, char **argv) {
               names[i].name, names[i - 1].module, names[i].module);
       return 1;
     }
-    if (!again) fprintf(f, "  {\"%s\", \"%s\"},\n", names[i].name, names[i].module), kept++;
+    if (!again) fprintf(f, "  {\"%s\", \"%s", names[i].name, names[i].module), kept++;
+    if (again && strcmp(names[i].module, names[i - 1].module) != 0) fprintf(f, " %s", names[i].module);
+    bool last = i + 1 == nnames || strcmp(names[i].name, names[i + 1].name) != 0;
+    if (last) fprintf(f, "\"},\n");
   }
   fprintf(f, "  {0, 0}};\nconst uint32_t hd_lib_index_count = %zu;\n", kept);
   if (fclose(f) != 0) die(argv[1], "it cannot be written");
