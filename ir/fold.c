@@ -206,7 +206,7 @@ static IrValue *fold_extract(IrBuilder *b, IrValue *x, int64_t part) {
     from = from->def->args[0];
   }
   if (def_by(from, IR_make)) return from->def->args[part];
-  return from == x ? NULL : hdir_extract(b, from, (uint32_t)part);
+  return from == x || def_by(from, IR_insert) ? NULL : hdir_extract(b, from, (uint32_t)part);
 }
 
 static IrValue *fold_insert(IrBuilder *b, IrValue **args, int64_t part) {
