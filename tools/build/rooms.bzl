@@ -3,7 +3,8 @@ neither the label is visible nor the header declared."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
 
-_LOOKS_ANYWHERE = ["//tools:__subpackages__", "//tests:__subpackages__", "//bench:__subpackages__"]
+# The top package joins all rooms to libheddle.a.
+_LOOKS_ANYWHERE = ["//:__pkg__", "//tools:__subpackages__", "//tests:__subpackages__", "//bench:__subpackages__"]
 
 def room(name, deps = [], seen_by = [], made = [], **kwargs):
     """The library of this folder's *.c and *.h, and of sources made by the build. seen_by: rooms that may include it;

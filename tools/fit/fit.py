@@ -53,7 +53,7 @@ FITS = {
     "asin_f64": (f"asin({R})/{R}", 1, 13, 53, "[1b-40;0.25]", "1"),
     "atan_f32": (f"atan({R})/{R}", 1, 9, 24, "[1b-40;1]", "1"),
     "atan_f64": (f"atan({R})/{R}", 1, 20, 53, "[1b-40;1]", "1"),
-    "sinpi_f64": (f"sin(pi*{R})/{R}", 0, 9, 53, "[1b-40;0.25]", "0"),
+    "sinpi_f64": (f"sin(pi*{R})/{R}", 1, 8, 53, "[1b-40;0.25]", "pi"),
     # x^(-1/3) on [1, 2]
     "rcbrt": ("x^(-1/3)", 0, 3, 24, "[1;2]", "0"),
     # error functions
@@ -68,7 +68,7 @@ FITS = {
 # name: function of x, highest power, interval. Sollya has no gamma function, so these are interpolated with mpmath
 # in Chebyshev's nodes.
 GAMMA_FITS = {
-    "lgamma": (lambda x: mpmath.loggamma(2 + x) / x, 17, -0.5, 0.5),  # log Gamma(2 + x) = x * p(x)
+    "lgamma": (lambda x: mpmath.loggamma(2 + x) / x, 21, -0.75, 0.5),  # log Gamma(2 + x) = x * p(x)
     "tgamma": (lambda x: mpmath.gamma(2 + x), 19, -0.5, 0.5),
     # log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + p(1 / x^2) / x for x >= 8
     "stirling": (lambda z: stirling(1 / mpmath.sqrt(z)), 7, 1e-12, 1 / 64),

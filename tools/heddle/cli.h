@@ -68,7 +68,7 @@ void cli_progress_end(void);
   {"define", 'D', "NAME=VALUE", "bind a const parameter, or a const without a value"},                                \
       {"include", 'I', "DIR", "a folder that import searches"},                                                        \
       {"fast", 0, NULL, "allow approximations; results may differ between targets"},                                  \
-      {"bounds", 0, NULL, "check every array access"}, {                                                               \
+      {"bounds", 0, NULL, "check every array access (run: unless --no-bounds)"}, {                                     \
     "width", 0, "N", "lanes of a gang: 1, 2, 4, 8, 16 or 32; chosen for each kernel if not given"                     \
   }
 #define CLI_CONTEXT_OPTIONS                                                                                            \

@@ -17,6 +17,7 @@ static const CliOption options[] = {
     {"device", 0, "NAME", "cpu (the default) or interp, the reference interpreter"},
     {"time", 0, NULL, "print how long compiling and running took, to standard error"},
     CLI_MODULE_OPTIONS,
+    {"no-bounds", 0, NULL, "trust every index: faster, and an index outside its array does damage"},
     CLI_CONTEXT_OPTIONS,
     {0}};
 

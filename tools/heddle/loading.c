@@ -97,7 +97,7 @@ bool cli_load(const Cli *cli, HdContext *ctx, const char *path, const char *targ
   options.npaths = c.npaths;
   options.paths = c.paths;
   options.fast = cli_has(cli, "fast");
-  options.bounds = cli_has(cli, "bounds");
+  options.bounds = cli_has(cli, "bounds") || (cli->command == &cmd_run && !cli_has(cli, "no-bounds"));
   options.width = (int32_t)width;
   options.target = target;
   if (good && (ends_with(path, ".ir") || strcmp(path, "-") == 0)) {

@@ -33,12 +33,16 @@ int cli_report(const Cli *cli, const HdError *error) {
 int cli_fail(const Cli *cli, HdStatus status, const char *arg, const char *fmt, ...) {
   HdError error;
   va_list list;
-  char detail[sizeof error.detail];
+  char detail[sizeof error.detail], remedy[64];
   va_start(list, fmt);
   vsnprintf(detail, sizeof detail, fmt, list);
   va_end(list);
   hdb_error_clear(&error);
   hdb_fail(&error, status, arg, "%s", detail);
+  if (status == HD_ERR_ARG || status == HD_ERR_OPTION || status == HD_ERR_COUNT) {
+    snprintf(remedy, sizeof remedy, "see '%s --help'", cli->call);
+    error.remedy = remedy;
+  }
   return cli_report(cli, &error);
 }
 

@@ -9,7 +9,9 @@
 
 static HdStatus fail(OutFile *out, const char *path, const char *doing, char why[OUT_WHY]) {
   int code = errno;
-  snprintf(why, OUT_WHY, "'%s': %s: %s", path, doing, strerror(code ? code : EIO));
+  const char *quote = path ? "'" : "";
+  snprintf(why, OUT_WHY, "%s%s%s: %s: %s", quote, path ? path : "standard output", quote, doing,
+           strerror(code ? code : EIO));
   out_abort(out);
   return code == ENOMEM ? HD_ERR_NOMEM : HD_ERR_IO;
 }
@@ -70,7 +72,7 @@ HdStatus out_begin(const char *path, OutFile *out, char why[OUT_WHY]) {
 
 HdStatus out_close(OutFile *out, char why[OUT_WHY]) {
   if (!out->file) return HD_OK;
-  const char *path = out->path ? out->path : "standard output";
+  const char *path = out->path; /* NULL for standard output */
   errno = 0;
   int bad = fflush(out->file) | ferror(out->file);
   if (out->file == stdout) {
