@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "ir/text.h"
+
 static const struct {
   const char *name;
   uint32_t size, bits;
@@ -204,8 +206,7 @@ void hdir_type_print(Buf *b, const IrType *t) {
     return;
   }
   if (t->kind == IR_STRUCT) {
-    hdb_putc(b, '%');
-    hdb_put(b, t->name);
+    hdir_put_name(b, '%', t->name);
     return;
   }
   hdb_put(b, heads[t->kind]);

@@ -12,11 +12,10 @@
 #include "ir/text.h"
 
 enum {
-  DEEPEST = 256,        /* nested regions                              */
-  DEEPEST_TYPE = 32,    /* nested types                                */
-  MOST_ELEMENTS = 64,   /* of a vector, rows and columns of a matrix   */
-  LARGEST = 1 << 26,    /* bytes of a type                             */
-  LONGEST_NUMBER = 800, /* digits; an exact f64 needs 767              */
+  DEEPEST = 256,      /* nested regions                              */
+  DEEPEST_TYPE = 32,  /* nested types                                */
+  MOST_ELEMENTS = 64, /* of a vector, rows and columns of a matrix   */
+  LARGEST = 1 << 26,  /* bytes of a type                             */
 };
 
 typedef struct PendingCall { /* of a function that may come later in the text */
@@ -211,18 +210,8 @@ static bool parse_type(Parser *p, const IrType **out) {
 
 /* --- constants --- */
 
-bool hdir_parse_float(const IrType *t, bool negative, const char *digits, int n, int exponent, uint64_t *bits) {
-  char text[LONGEST_NUMBER + 32];
-  if (n > LONGEST_NUMBER) return false;
-  snprintf(text, sizeof text, "%s%.*se%d", negative ? "-" : "", n, digits, exponent); /* no point: no locale */
-  double x = t->kind == IR_F64 ? strtod(text, NULL) : (double)strtof(text, NULL);
-  *bits = hdir_bits_of(t, x);
-  double back = hdir_f64_of(t, *bits);
-  return back - back == 0;
-}
-
 static bool float_bits(Parser *p, Token t, const IrType *type, const char *body, uint64_t *bits) {
-  char digits[LONGEST_NUMBER + 1];
+  char digits[HDIR_LONGEST_NUMBER + 1];
   int n = 0, exponent = 0;
   bool point = false, negative = *body == '-';
   const char *s = body + negative;
@@ -231,7 +220,7 @@ static bool float_bits(Parser *p, Token t, const IrType *type, const char *body,
       point = true;
       continue;
     }
-    if (n == LONGEST_NUMBER) return FAIL(p, t, "a number has at most %d digits", LONGEST_NUMBER);
+    if (n == HDIR_LONGEST_NUMBER) return FAIL(p, t, "a number has at most %d digits", HDIR_LONGEST_NUMBER);
     digits[n++] = *s;
     exponent -= point;
   }

@@ -10,16 +10,6 @@
 #include "ir/ir.h"
 #include "ir/text.h"
 
-bool hdir_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '$';
-}
-
-static bool is_plain(const char *s) {
-  if (!*s) return false;
-  while (hdir_name_char(*s)) s++;
-  return !*s;
-}
-
 /* --- names --- */
 
 typedef struct Namer {
@@ -31,7 +21,7 @@ typedef struct Namer {
 } Namer;
 
 static void take_hint(Namer *n, const IrValue *v) {
-  if (!v->name || !is_plain(v->name)) return;
+  if (!v->name || !hdir_name_is_plain(v->name)) return;
   MapSlot *slot = hdb_map_slot(&n->taken, v->name, strlen(v->name));
   if (slot->value) return;
   slot->value = n;
@@ -131,32 +121,6 @@ typedef struct Printer {
   IrPrint how;
 } Printer;
 
-static void print_text(Buf *b, const char *s) {
-  hdb_putc(b, '"');
-  for (; *s; s++) {
-    unsigned char c = (unsigned char)*s;
-    if (c == '"' || c == '\\')
-      hdb_putf(b, "\\%c", c);
-    else if (c == '\n')
-      hdb_put(b, "\\n");
-    else if (c == '\t')
-      hdb_put(b, "\\t");
-    else if (c < 32 || c == 127)
-      hdb_putf(b, "\\x%02x", c);
-    else
-      hdb_putc(b, (char)c);
-  }
-  hdb_putc(b, '"');
-}
-
-static void print_name(Buf *b, char sigil, const char *name) {
-  if (sigil) hdb_putc(b, sigil);
-  if (is_plain(name))
-    hdb_put(b, name);
-  else
-    print_text(b, name);
-}
-
 void hdir_print_value(Buf *b, const IrValue *v, const char *const names[]) {
   if (!v)
     hdb_put(b, "<null>"); /* a broken instruction in a verifier's message */
@@ -211,14 +175,14 @@ static void print_head(Printer *p, const IrInst *i) {
   }
   if (i->op == IR_call) {
     hdb_putc(b, ' ');
-    print_name(b, '@', i->callee ? i->callee->name : "<null>");
+    hdir_put_name(b, '@', i->callee ? i->callee->name : "<null>");
   }
   switch (hdir_ops[i->op].imm) {
   case IR_IMM_NONE: uses(p, " ", i->nargs, i->args); break;
   case IR_IMM_TEXT:
     uses(p, " ", i->nargs, i->args);
     hdb_put(b, ", ");
-    print_text(b, i->text ? i->text : "");
+    hdir_put_text(b, i->text ? i->text : "");
     break;
   case IR_IMM_AXIS:
   case IR_IMM_FIELD: /* behind the operand it belongs to, before the rest */
@@ -309,7 +273,7 @@ static Printer printer(Buf *b, const IrFunc *fn, const IrPrint *how) {
 void hdir_print_func(Buf *b, const IrFunc *fn, const IrPrint *how) {
   Printer p = printer(b, fn, how);
   hdb_put(b, fn->is_kernel ? "kernel " : "func ");
-  print_name(b, '@', fn->name);
+  hdir_put_name(b, '@', fn->name);
   hdb_putc(b, '(');
   for (uint32_t k = 0; k < fn->body->nparams; k++) {
     if (k) hdb_put(b, ", ");
@@ -335,11 +299,11 @@ void hdir_print_inst(Buf *b, const IrInst *i) {
 
 static void print_struct(Buf *b, const IrType *t) {
   hdb_put(b, "struct ");
-  print_name(b, '%', t->name);
+  hdir_put_name(b, '%', t->name);
   hdb_put(b, " {");
   for (uint32_t k = 0; k < t->nparts; k++) {
     hdb_put(b, k ? ", " : " ");
-    print_name(b, 0, t->fields[k].name);
+    hdir_put_name(b, 0, t->fields[k].name);
     hdb_put(b, ": ");
     hdir_type_print(b, t->fields[k].type);
   }
@@ -351,7 +315,7 @@ void hdir_print_module(Buf *b, const IrModule *m, const IrPrint *how) {
   bool locations = !how || how->locations;
   for (uint32_t k = 0; locations && k < m->nfiles; k++) {
     hdb_putf(b, "file %u ", k);
-    print_text(b, m->files[k]);
+    hdir_put_text(b, m->files[k]);
     hdb_putc(b, '\n');
   }
   for (uint32_t k = 0; k < m->types.count; k++)
