@@ -100,17 +100,9 @@ static uint64_t saturate(const IrType *t, double x) {
   return (x <= -end ? (uint64_t)1 << (n - 1) : (uint64_t)(int64_t)x) & low_bits(n);
 }
 
-/* The f32 nearest to a value, of which `away` says whether it is larger in magnitude, turned into the one rounded to
- * odd: rounding that to a half gives the same as rounding the value itself (Boldo and Melquiond, "When double rounding
- * is odd", IMACS 2005). */
-static float to_odd(float nearest, bool exact, bool away) {
-  return exact ? nearest : f32_of((bits_f32(nearest) - away) | 1);
-}
-
 uint64_t hdir_bits_of(const IrType *t, double x) {
   if (t->kind == IR_F64) return bits_f64(x);
-  if (t->kind == IR_F32) return bits_f32((float)x);
-  if (hdir_is_float(t)) return from_f32(t, isnan(x) ? (float)x : to_odd((float)x, (float)x == x, fabs((float)x) > fabs(x)));
+  if (hdir_is_float(t)) return from_f32(t, (float)x);
   return t->kind == IR_BOOL ? x != 0 : saturate(t, x);
 }
 
@@ -245,7 +237,7 @@ static uint64_t convert(const IrType *from, const IrType *to, uint64_t bits) {
   if (from == to) return bits;
   if (hdir_is_float(from)) {
     double x = hdir_f64_of(from, bits); /* exact */
-    return hdir_bits_of(to, x);
+    return hdir_bits_of(to, x);         /* by way of f32 for halves */
   }
   if (to->kind == IR_BOOL) return bits != 0;
   if (!hdir_is_float(to)) return (uint64_t)hdir_i64_of(from, bits) & low_bits(hdir_bits(to));
@@ -253,11 +245,7 @@ static uint64_t convert(const IrType *from, const IrType *to, uint64_t bits) {
   bool is_signed = hdir_is_signed(from);
   int64_t i = hdir_i64_of(from, bits);
   if (to->kind == IR_F64) return bits_f64(is_signed ? (double)i : (double)bits);
-  if (to->kind == IR_F32) return bits_f32(is_signed ? (float)i : (float)bits);
-  /* A half: a long double would hold every integer, but only the x87's is long enough, so compare as wide integers. */
-  float nearest = is_signed ? (float)i : (float)bits;
-  Wide  x = is_signed ? (Wide)i : (Wide)bits, y = (Wide)nearest;
-  return from_f32(to, to_odd(nearest, x == y, x < 0 ? y < x : y > x));
+  return from_f32(to, is_signed ? (float)i : (float)bits);
 }
 
 uint64_t hdir_eval(IrOp op, const IrType *type, const IrType *res, const uint64_t args[]) {

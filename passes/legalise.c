@@ -1,9 +1,7 @@
 /* passes/legalise.c -- arithmetic of f16 and bf16 becomes arithmetic of f32.
  *
- * Their ops are defined so: convert the operands to f32, operate, round the result. neg, abs and copysign work on the
- * bits. Conversions go by way of f32 too, which is exact in one direction; in the other, a source that f32 does not
- * hold is first rounded to odd, so that rounding twice gives the same as rounding once (Boldo and Melquiond, "When
- * double rounding is odd", IMACS 2005). What is left for f16 and bf16 is cvt from and to f32, load, store, bitcast,
+ * Their ops are defined so: convert the operands to f32, operate, round the result; conversions go by way of f32 too.
+ * neg, abs and copysign work on the bits. What is left for f16 and bf16 is cvt from and to f32, load, store, bitcast,
  * select and being carried. Folding again would join the conversions, so nothing that folds comes after this pass.
  *
  * needs   scalars (scalarise)    keeps   every result bit, except NaN payloads
@@ -34,26 +32,8 @@ static IrValue *emit_sign_op(OptRebuild *rb, IrOp op, IrValue *x, IrValue *y) {
 
 /* --- conversion --- */
 
-/* x as an f32 rounded to odd: towards zero, and the last bit set if anything was lost. x is f64 or an integer. */
-static IrValue *to_odd_f32(OptRebuild *rb, IrValue *x) {
-  const IrType *u32 = scalar(rb, IR_U32);
-  IrValue      *one = hdir_const(rb->fn, u32, 1), *nearest = to_f32(rb, x);
-  IrValue      *back = hdir_cvt(&rb->b, x->type, nearest), *u = hdir_bitcast(&rb->b, u32, nearest);
-  IrValue      *lost = bin(rb, IR_ne, back, x), *away;
-  if (hdir_is_float(x->type)) {
-    away = bin(rb, IR_gt, hdir_un(&rb->b, IR_abs, back), hdir_un(&rb->b, IR_abs, x));
-  } else {
-    IrValue *negative = bin(rb, IR_lt, x, hdir_const(rb->fn, x->type, 0));
-    away = hdir_select(&rb->b, negative, bin(rb, IR_lt, back, x), bin(rb, IR_gt, back, x));
-  }
-  u = hdir_select(&rb->b, away, bin(rb, IR_sub, u, one), u);
-  u = hdir_select(&rb->b, lost, bin(rb, IR_or, u, one), u);
-  return hdir_bitcast(&rb->b, scalar(rb, IR_F32), u);
-}
-
 static IrValue *emit_cvt(OptRebuild *rb, const IrType *to, IrValue *x) {
-  const bool wide = x->type->kind == IR_F64 || (hdir_is_int(x->type) && hdir_bits(x->type) > 24);
-  IrValue   *middle = is_half(to) && wide ? to_odd_f32(rb, x) : to_f32(rb, x);
+  IrValue *middle = to_f32(rb, x);
   rb->b.no_fold = !hdir_is_const(x); /* folding would take out the step by way of f32 again */
   IrValue *r = hdir_cvt(&rb->b, to, middle);
   rb->b.no_fold = false;

@@ -61,7 +61,7 @@ struct Rare {
 };
 
 const Rare kRare[] = {
-    // Just above, at and just below the middle between neighbours: where rounding twice shows. And all kinds of sources.
+    // Just above, at and just below the middle between neighbours: where each rounding shows. And all kinds of sources.
     {"HalfConversions", "legalise", R"(
 # diff: dims 600 fixed
 # diff: u read d0
