@@ -1,0 +1,149 @@
+// tests/api/context_test.cc -- contexts, devices, streams and the error record.
+#include <thread>
+
+#include "api_fixture.h"
+
+namespace {
+
+TEST(Context, RefusesBadOptions) {
+  HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
+  HdContext       *ctx = nullptr;
+  o.threads = -1;
+  EXPECT_EQ(hd_context_new(&o, &ctx), HD_ERR_OPTION);
+  o.threads = 1 << 20;
+  EXPECT_EQ(hd_context_new(&o, &ctx), HD_ERR_OPTION);
+  EXPECT_EQ(hd_context_new(nullptr, nullptr), HD_ERR_ARG);
+  EXPECT_EQ(ctx, nullptr);
+  hd_context_free(nullptr);
+  EXPECT_NE(hd_context_error(nullptr), nullptr);
+}
+
+TEST(Context, FindsItsCacheFolder) {
+  struct Variables {  // of the environment, put back at the end
+    Variables() {
+      for (const char *n : {"HEDDLE_CACHE", "XDG_CACHE_HOME", "HOME"}) {
+        const char *v = getenv(n);
+        old.push_back({n, v ? v : "", v != nullptr});
+        unsetenv(n);
+      }
+    }
+    ~Variables() {
+      for (auto &v : old) v.was_set ? setenv(v.name, v.value.c_str(), 1) : unsetenv(v.name);
+    }
+    struct Old {
+      const char *name;
+      std::string value;
+      bool        was_set;
+    };
+    std::vector<Old> old;
+  } variables;
+  auto dir = [](const HdContextOptions *o) {
+    HdContext *ctx = nullptr;
+    EXPECT_EQ(hd_context_new(o, &ctx), HD_OK);
+    std::string d = hd_cache_dir(ctx);
+    hd_context_free(ctx);
+    return d;
+  };
+  EXPECT_EQ(dir(nullptr), "");
+  setenv("HOME", "/tmp/home", 1);
+  EXPECT_EQ(dir(nullptr), "/tmp/home/.cache/heddle");
+  setenv("XDG_CACHE_HOME", "/tmp/xdg", 1);
+  EXPECT_EQ(dir(nullptr), "/tmp/xdg/heddle");
+  setenv("HEDDLE_CACHE", "/tmp/mine", 1);
+  EXPECT_EQ(dir(nullptr), "/tmp/mine");
+  HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
+  o.cache_dir = "/tmp/given";
+  EXPECT_EQ(dir(&o), "/tmp/given");
+  o.no_cache = true;
+  EXPECT_EQ(dir(&o), "");
+}
+
+class ContextApi : public Api {};
+
+TEST_F(ContextApi, ListsItsDevices) {
+  ASSERT_EQ(hd_device_count(ctx), 2);
+  std::vector<std::string> names;
+  for (int i = 0; i < 2; i++) {
+    HdDevice     d;
+    HdDeviceInfo info;
+    ASSERT_EQ(hd_device_at(ctx, i, &d), HD_OK);
+    ASSERT_EQ(hd_device_info(ctx, d, &info), HD_OK) << error();
+    names.push_back(info.name);
+    EXPECT_NE(std::string(info.text), "");
+    EXPECT_EQ(info.threads, i == 0 ? 2 : 1);
+    EXPECT_EQ(std::string(info.target) == "", i == 1);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"cpu", "interp"}));
+  HdDevice d;
+  expect_error(HD_ERR_ARG, hd_device_at(ctx, 2, &d), "hd_device_at", "i", "0 to 1, got 2");
+  expect_error(HD_ERR_ARG, hd_device_at(ctx, -1, &d), "hd_device_at", "i", "got -1");
+  expect_error(HD_ERR_NOT_FOUND, hd_device_find(ctx, "cuda:0", &d), "hd_device_find", "name", "'cpu' and 'interp'");
+  expect_error(HD_ERR_ARG, hd_device_find(ctx, nullptr, &d), "hd_device_find", "name", "NULL");
+  HdDeviceInfo info;
+  HdDevice     none = {static_cast<HdDeviceKind>(9), 0};
+  expect_error(HD_ERR_DEVICE, hd_device_info(ctx, none, &info), "hd_device_info", "device", "kind 9");
+}
+
+TEST_F(ContextApi, RecordIsOkAfterASuccess) {
+  HdDevice d;
+  EXPECT_EQ(hd_device_find(ctx, "x", &d), HD_ERR_NOT_FOUND);
+  EXPECT_EQ(hd_context_error(ctx)->status, HD_ERR_NOT_FOUND);
+  EXPECT_EQ(hd_device_find(ctx, "cpu", &d), HD_OK);
+  EXPECT_EQ(hd_context_error(ctx)->status, HD_OK);
+}
+
+TEST_F(ContextApi, FormatsTheRecordInOneLine) {
+  HdDevice d;
+  hd_device_find(ctx, "x", &d);
+  EXPECT_EQ(error(), "hd_device_find: name: 'x' is no device; there are 'cpu' and 'interp'; check the spelling against the "
+                     "names listed");
+  char tiny[10];
+  EXPECT_STREQ(hd_error_format(hd_context_error(ctx), tiny, sizeof tiny), "hd_device");
+  EXPECT_STREQ(hd_error_format(nullptr, tiny, sizeof tiny), "");
+  HdError e = *hd_context_error(ctx);
+  e.where = {"k.hd", 3, 7};
+  char text[1000];
+  EXPECT_NE(std::string(hd_error_format(&e, text, sizeof text)).find("(k.hd:3:7)"), std::string::npos);
+}
+
+TEST_F(ContextApi, LendsItsRecordToLibrariesOnTop) {
+  EXPECT_EQ(hd_context_fail(ctx, HD_ERR_ARG, "my_call", "x", "wanted more"), HD_ERR_ARG);
+  EXPECT_EQ(error(), "my_call: x: wanted more; see the function's header for what it accepts");
+  EXPECT_NE(hd_context_allocator(ctx)->resize, nullptr);
+}
+
+TEST_F(ContextApi, RefusesBadStreams) {
+  HdStream *s = nullptr;
+  expect_error(HD_ERR_ARG, hd_stream_new(ctx, cpu, HD_STREAM_SYNC, nullptr), "hd_stream_new", "out", "NULL");
+  expect_error(HD_ERR_ARG, hd_stream_new(ctx, cpu, static_cast<HdStreamMode>(7), &s), "hd_stream_new", "mode", "got 7");
+  HdDevice none = {HD_DEVICE_CPU, 3};
+  expect_error(HD_ERR_DEVICE, hd_stream_new(ctx, none, HD_STREAM_SYNC, &s), "hd_stream_new", "device", "index 3");
+  EXPECT_EQ(s, nullptr);
+  EXPECT_EQ(hd_stream_wait(nullptr), HD_ERR_ARG);
+  hd_stream_free(nullptr);
+  EXPECT_EQ(hd_stream_device(stream(interp)).kind, HD_DEVICE_INTERP);
+}
+
+TEST_F(ContextApi, OtherThreadsHaveOtherContexts) {
+  std::vector<std::thread> all;
+  for (int i = 0; i < 3; i++)
+    all.emplace_back([] {
+      for (int k = 0; k < 20; k++) {
+        HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
+        o.no_cache = true;
+        o.threads = 2;
+        HdContext *c = nullptr;
+        ASSERT_EQ(hd_context_new(&o, &c), HD_OK);
+        HdDevice d;
+        HdArray  a;
+        int64_t  n = 1000;
+        ASSERT_EQ(hd_device_find(c, "cpu", &d), HD_OK);
+        ASSERT_EQ(hd_array_zeros(c, d, hd_type_scalar(HD_F32), 1, &n, &a), HD_OK);
+        hd_array_free(c, &a);
+        hd_context_free(c);
+      }
+    });
+  for (auto &t : all) t.join();
+}
+
+}  // namespace
