@@ -1,6 +1,6 @@
 // Golden sessions of the heddle tool: tests/golden/cli/*.txt. A line "$ command" is run by sh in a fresh folder that holds the
 // .hd and .ir files found beside the sessions; what it prints, both streams, and its exit status if that is not 0, are
-// compared as a whole. HEDDLE_ACCEPT=1 rewrites the sessions.
+// compared as a whole. Lines that begin with "; " are remarks. HEDDLE_ACCEPT=1 rewrites the sessions.
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

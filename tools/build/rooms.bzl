@@ -25,8 +25,9 @@ def room(name, deps = [], seen_by = [], made = [], **kwargs):
         visibility = ["//visibility:public"],
     )
 
-def room_tests(deps, data = [], helpers = [], size = "medium", exclude = [], **kwargs):
-    """One GoogleTest program for each *_test.cc of this folder, with the folder's headers. helpers: more that all share."""
+def room_tests(deps, data = [], helpers = [], size = "medium", exclude = [], plain = [], tags = [], **kwargs):
+    """One GoogleTest program for each *_test.cc of this folder, with the folder's headers. helpers: more that all share;
+    plain: the ones that a sanitizer would break."""
     shared = native.glob(["*.h"], allow_empty = True)
     shared += [h for h in helpers if h not in shared]
     for src in native.glob(["*_test.cc"], exclude = exclude, allow_empty = True):
@@ -36,5 +37,6 @@ def room_tests(deps, data = [], helpers = [], size = "medium", exclude = [], **k
             deps = deps + ["@googletest//:gtest_main"],
             data = data,
             size = size,
+            tags = tags + (["plain"] if src in plain else []),
             **kwargs
         )

@@ -213,5 +213,9 @@ int main(int argc, char **argv) {
   }
   fprintf(f, "  {0, 0}};\nconst uint32_t hd_lib_index_count = %zu;\n", kept);
   if (fclose(f) != 0) die(argv[1], "it cannot be written");
+  for (size_t k = 0; k < nnames; k++) free(names[k].name);
+  for (size_t k = 0; k < n; k++) free(modules[k].name), free(modules[k].text);
+  free(names);
+  free(modules);
   return 0;
 }
