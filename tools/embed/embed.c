@@ -4,8 +4,7 @@
  *
  * A module's name is its path below ROOT without ".hd". The index holds functions, structs and constants at the top level,
  * found by a scan that knows comments and brackets and nothing more of the language; names that begin with '_' are a
- * module's own. All overloads of a function must stand in one module, or the index could not say which one to read;
- * operators may be spread: the index then has all their modules, separated by spaces.
+ * module's own. A name whose overloads are spread has all their modules, separated by spaces.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -201,11 +200,6 @@ int main(int argc, char **argv) {
   size_t kept = 0;
   for (size_t i = 0; i < nnames; i++) {
     bool again = i > 0 && strcmp(names[i].name, names[i - 1].name) == 0;
-    if (again && strcmp(names[i].module, names[i - 1].module) != 0 && strncmp(names[i].name, "operator", 8) != 0) {
-      fprintf(stderr, "embed: '%s' is in both '%s' and '%s'; put all overloads of a name in one module\n",
-              names[i].name, names[i - 1].module, names[i].module);
-      return 1;
-    }
     if (!again) fprintf(f, "  {\"%s\", \"%s", names[i].name, names[i].module), kept++;
     if (again && strcmp(names[i].module, names[i - 1].module) != 0) fprintf(f, " %s", names[i].module);
     bool last = i + 1 == nnames || strcmp(names[i].name, names[i + 1].name) != 0;
