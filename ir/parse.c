@@ -303,14 +303,14 @@ static bool define(Parser *p, Token name, IrValue *v) {
   return true;
 }
 
-/* The value's name as a suggestion, if one is near. */
+/* The nearest name as a suggestion, if one is near; of several the first in the alphabet. */
 static const char *nearest(const Map *names, const char *name) {
   const char *best = NULL;
   int distance = 3;
   for (uint32_t k = 0; k < names->cap; k++) {
     const char *key = names->slots[k].key;
-    int d = key ? hdb_edit_distance(name, key, distance) : distance;
-    if (d < distance) {
+    int d = key ? hdb_edit_distance(name, key, 3) : 3;
+    if (d < distance || (best && d == distance && strcmp(key, best) < 0)) {
       distance = d;
       best = key;
     }
