@@ -6,10 +6,10 @@
 #include "frontend/lang/lower.h"
 
 typedef struct Scan {
-  FeLower     *L;
-  FeVars      *out;
+  FeLower *L;
+  FeVars *out;
   const char **hidden; /* declared on the way, innermost last */
-  uint32_t     n, cap;
+  uint32_t n, cap;
 } Scan;
 
 static void scan_stmt(Scan *x, const FeStmt *s);

@@ -11,13 +11,13 @@
 
 /* The functions of a name that the file or its imports have: up to 9 chains. */
 typedef struct Chains {
-  FeFn    *list[9];
+  FeFn *list[9];
   uint32_t n;
 } Chains;
 
 static Chains near_chains(const FeLower *L, const char *name) {
   Chains c = {0};
-  FeFn  *own = hdb_map_get_str(&L->unit->fns, name);
+  FeFn *own = hdb_map_get_str(&L->unit->fns, name);
   if (own) c.list[c.n++] = own;
   for (uint32_t i = 0; i < L->unit->nimports && c.n < 9; i++) {
     FeFn *f = hdb_map_get_str(&L->unit->imports[i]->fns, name);
@@ -27,8 +27,8 @@ static Chains near_chains(const FeLower *L, const char *name) {
 }
 
 static Chains far_chains(FeLower *L, const char *name) {
-  Chains   c = {0};
-  FeUnit  *units[8];
+  Chains c = {0};
+  FeUnit *units[8];
   uint32_t n = hdfe_library_units(L->fe, name, units);
   for (uint32_t i = 0; i < n; i++) {
     FeFn *f = units[i] == L->unit ? NULL : hdb_map_get_str(&units[i]->fns, name);
@@ -59,7 +59,8 @@ bool hdfe_calls_with_ref(FeLower *L, const FeExpr *call, uint32_t arg) {
 static void put_plain(Buf *b, const char *s) {
   bool gap = false;
   for (; *s; s++) {
-    bool plain = (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_' || *s == '.';
+    bool plain =
+        (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_' || *s == '.';
     if (plain && gap) hdb_putc(b, '_');
     if (plain) hdb_putc(b, *s);
     gap = !plain && b->len > 0 && b->data[b->len - 1] != '.';
@@ -67,10 +68,10 @@ static void put_plain(Buf *b, const char *s) {
 }
 
 static const char *operator_word(const char *op) {
-  static const char *const words[][2] = {
-      {"+", "add"}, {"-", "sub"}, {"*", "mul"},  {"/", "div"},  {"%", "rem"}, {"&", "and"}, {"|", "or"},
-      {"^", "xor"}, {"~", "not"}, {"<<", "shl"}, {">>", "shr"}, {"!", "lnot"}, {"==", "eq"}, {"!=", "ne"},
-      {"<", "lt"},  {"<=", "le"}, {">", "gt"},   {">=", "ge"}};
+  static const char *const words[][2] = {{"+", "add"},  {"-", "sub"},  {"*", "mul"}, {"/", "div"}, {"%", "rem"},
+                                         {"&", "and"},  {"|", "or"},   {"^", "xor"}, {"~", "not"}, {"<<", "shl"},
+                                         {">>", "shr"}, {"!", "lnot"}, {"==", "eq"}, {"!=", "ne"}, {"<", "lt"},
+                                         {"<=", "le"},  {">", "gt"},   {">=", "ge"}};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcmp(words[i][0], op) == 0) return words[i][1];
   return "op";
@@ -79,15 +80,16 @@ static const char *operator_word(const char *op) {
 /* dot.f32.3 for a generic function, sin.f64 for one of several, the bare name otherwise. */
 static const char *instance_name(FeLower *L, const FeInstance *i) {
   FeFn *f = i->fn;
-  Buf   b;
+  Buf b;
   hdb_buf_init(&b, L->fe->arena);
   if (f->is_kernel) return f->name;
-  if (strncmp(f->name, "operator", 8) == 0 && !((f->name[8] | 32) >= 'a' && (f->name[8] | 32) <= 'z') && f->name[8] != '_')
+  if (strncmp(f->name, "operator", 8) == 0 && !((f->name[8] | 32) >= 'a' && (f->name[8] | 32) <= 'z') &&
+      f->name[8] != '_')
     hdb_putf(&b, "operator_%s", operator_word(f->name + 8));
   else
     hdb_put(&b, f->name);
   FeFn *chain = hdb_map_get_str(&f->unit->fns, f->name);
-  bool  several = f->unit->library || (chain && chain->next);
+  bool several = f->unit->library || (chain && chain->next);
   for (uint32_t k = 0; k < f->ngenerics; k++) {
     hdb_putc(&b, '.');
     if (i->binds[k].type)
@@ -132,10 +134,11 @@ static bool check_head(FeLower *in, FeInstance *i) {
 
 /* The head of an instance's IR; false if the module has the whole function already. */
 static bool instance_func(FeLower *L, FeInstance *i) {
-  FeFn          *f = i->fn;
-  Arena         *a = L->fe->arena;
-  const IrType **params = HDB_NEW_N(a, const IrType *, f->nparams + 1), **results = HDB_NEW_N(a, const IrType *, f->nparams + 2);
-  uint32_t       np = 0, nr = 0;
+  FeFn *f = i->fn;
+  Arena *a = L->fe->arena;
+  const IrType **params = HDB_NEW_N(a, const IrType *, f->nparams + 1),
+               **results = HDB_NEW_N(a, const IrType *, f->nparams + 2);
+  uint32_t np = 0, nr = 0;
   if (i->result) results[nr++] = i->result;
   for (uint32_t k = 0; k < f->nparams; k++) {
     const FeParam *p = &f->params[k];
@@ -155,8 +158,15 @@ static bool instance_func(FeLower *L, FeInstance *i) {
 static void instance_lower(FeLower *L, FeInstance *i, FeSpan span) {
   IrBuilder *b = HDB_NEW(L->fe->arena, IrBuilder);
   hdir_build_begin(b, i->ir);
-  FeLower in = {.fe = L->fe, .unit = i->fn->unit, .fn = i->fn, .instance = i, .binds = i->binds, .b = b,
-                .caller = i->fn->is_kernel ? NULL : L, .call_span = span, .depth = L->depth + 1};
+  FeLower in = {.fe = L->fe,
+                .unit = i->fn->unit,
+                .fn = i->fn,
+                .instance = i,
+                .binds = i->binds,
+                .b = b,
+                .caller = i->fn->is_kernel ? NULL : L,
+                .call_span = span,
+                .depth = L->depth + 1};
   i->busy = true;
   hdfe_lower_body(&in);
   i->busy = false;
@@ -201,14 +211,15 @@ typedef struct Out { /* a ref argument to be written back */
 } Out;
 
 /* The address for a ref parameter that travels by address: the variable's own, or a copy's. */
-static IrValue *ref_address(FeLower *L, FePlace *p, Out *out) {
+static IrValue *ref_address(FeLower *L, FePlace *p, IrValue *now, Out *out) {
   IrValue *own = hdfe_place_pointer(L, p);
   if (own && own->type->space == IR_LOCAL && !p->ok) {
+    if (now->def && now->def->op == IR_load && now->def == L->b->at->last) hdir_unlink(now->def); /* was for its type */
     out->place = NULL;
     return own;
   }
   out->temp = hdir_alloca(L->b, p->type);
-  hdir_store(L->b, out->temp, hdfe_place_read(L, p));
+  hdir_store(L->b, out->temp, now);
   return out->temp;
 }
 
@@ -226,21 +237,22 @@ static IrValue *pass(FeLower *L, const FeMatch *m, uint32_t k, FeEx x, FePlace *
   }
   if (!hdfe_place_assignable(L, place, e)) return NULL;
   out->place = place;
-  return by_address(p, m->params[k]) ? ref_address(L, place, out) : x.v;
+  return by_address(p, m->params[k]) ? ref_address(L, place, x.v, out) : x.v;
 }
 
 static FeEx emit_call(FeLower *L, const FeMatch *m, uint32_t n, FeEx args[], FePlace *places[], FeExpr *const exprs[],
                       FeSpan span) {
-  Arena    *a = L->fe->arena;
+  Arena *a = L->fe->arena;
   IrValue **values = HDB_NEW_N(a, IrValue *, n + 1);
-  Out      *outs = HDB_NEW_N(a, Out, n + 1);
-  bool      ok = true;
+  Out *outs = HDB_NEW_N(a, Out, n + 1);
+  bool ok = true;
   hdfe_at(L, span);
-  for (uint32_t k = 0; k < n; k++) ok &= (values[k] = pass(L, m, k, args[k], places ? places[k] : NULL, exprs[k], &outs[k])) != NULL;
+  for (uint32_t k = 0; k < n; k++)
+    ok &= (values[k] = pass(L, m, k, args[k], places ? places[k] : NULL, exprs[k], &outs[k])) != NULL;
   FeInstance *i = hdfe_instance(L, m, span);
   if (!i || !ok) return hdfe_ex_error();
   hdfe_at(L, span);
-  IrInst  *call = hdir_call(L->b, i->ir, values);
+  IrInst *call = hdir_call(L->b, i->ir, values);
   uint32_t r = i->result ? 1 : 0;
   for (uint32_t k = 0; k < n; k++) {
     if (!outs[k].place) continue;
@@ -264,7 +276,7 @@ static FeEx no_function(FeLower *L, FeExpr *e, uint32_t n, const FeEx args[]) {
     hdfe_error(L, e->span, FE_D_core_argument, e->name, hdfe_shown_args(L, n, args));
     return hdfe_ex_error();
   }
-  FeSpan    at = e->callee ? e->callee->span : e->span;
+  FeSpan at = e->callee ? e->callee->span : e->span;
   FeReport *r = hdfe_error(L, at, FE_D_unknown_function, e->name);
   FeNearest near;
   hdfe_nearest_begin(&near, e->name);
@@ -278,7 +290,9 @@ static FeEx no_function(FeLower *L, FeExpr *e, uint32_t n, const FeEx args[]) {
   return hdfe_ex_error();
 }
 
-static const char *count_text(FeLower *L, uint32_t n) { return hdb_printf(L->fe->arena, n == 0 ? "none" : "%u", n); }
+static const char *count_text(FeLower *L, uint32_t n) {
+  return hdb_printf(L->fe->arena, n == 0 ? "no arguments" : n == 1 ? "1 argument" : "%u arguments", n);
+}
 
 static FeEx no_match(FeLower *L, FeExpr *e, uint32_t n, const FeEx args[], const FeOverloads *all) {
   FeFn *f = all->first[0];
@@ -313,10 +327,10 @@ static bool choose(FeLower *L, const Chains *c, FeExpr *e, const char *name, uin
 }
 
 static FeEx call_function(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FePlace *places[]) {
-  FeMatch     best = {0};
+  FeMatch best = {0};
   FeOverloads all = {0};
-  FeEx        out;
-  Chains      near = near_chains(L, e->name);
+  FeEx out;
+  Chains near = near_chains(L, e->name);
   if (choose(L, &near, e, e->name, n, args, e->callee, &best, &all))
     return best.tie ? hdfe_ex_error() : emit_call(L, &best, n, args, places, e->args, e->span);
   hdfe_at(L, e->span);
@@ -328,10 +342,10 @@ static FeEx call_function(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FePlac
 }
 
 FeEx hdfe_call_named(FeLower *L, const char *name, uint32_t n, FeEx args[], FeExpr *e, bool *found) {
-  FeMatch     best = {0};
+  FeMatch best = {0};
   FeOverloads all = {0};
-  Chains      near = near_chains(L, name), far;
-  FeExpr     *exprs[2] = {e->a, e->b ? e->b : e->a};
+  Chains near = near_chains(L, name), far;
+  FeExpr *exprs[2] = {e->a, e->b ? e->b : e->a};
   *found = choose(L, &near, e, name, n, args, NULL, &best, &all);
   if (!*found) {
     far = far_chains(L, name);
@@ -349,13 +363,14 @@ static FeEx call_method(FeLower *L, FeExpr *e) {
   if (p.kind == FE_PLACE_ERROR) return hdfe_ex_error();
   bool array = p.kind != FE_PLACE_UNTYPED && p.type->kind == IR_ARRAY;
   if (!array || strcmp(e->name, "length") != 0) {
-    FeReport *r = hdfe_error(L, e->at, FE_D_unknown_field, p.kind == FE_PLACE_UNTYPED ? hdfe_shown(L, p.ex) : hdfe_shown_type(L, p.type), e->name);
+    FeReport *r = hdfe_error(L, e->at, FE_D_unknown_field,
+                             p.kind == FE_PLACE_UNTYPED ? hdfe_shown(L, p.ex) : hdfe_shown_type(L, p.type), e->name);
     hdfe_hint(L->fe, r, "functions are called as %s(x, ..)", e->name);
     return hdfe_ex_error();
   }
   FeBig axis = 0;
   if (e->nargs > 1) {
-    hdfe_error(L, e->span, FE_D_argument_count, "length", "at most one", e->nargs);
+    hdfe_error(L, e->span, FE_D_argument_count, "length", "an axis or nothing", e->nargs);
     return hdfe_ex_error();
   }
   if (e->nargs == 1 && !hdfe_const_int(L, e->args[0], &axis)) return hdfe_ex_error();
@@ -397,25 +412,28 @@ static bool eval_args(FeLower *L, FeExpr *e, FeEx args[], FePlace *places[]) {
 /* Whether the name before ( is a type here. */
 static bool names_type(FeLower *L, FeExpr *e) {
   if (hdfe_type_named(L, e->name)) return true;
-  if (hdfe_is_type_family(e->name) && (e->callee->nargs || strcmp(e->name, "vec") == 0 || strcmp(e->name, "mat") == 0)) return true;
+  if (hdfe_is_type_family(e->name) && (e->callee->nargs || strcmp(e->name, "vec") == 0 || strcmp(e->name, "mat") == 0))
+    return true;
   Chains c = near_chains(L, e->name);
   return c.n == 0 && !hdfe_is_core(e->name) && hdfe_find_struct(L, e->name);
 }
 
 FeEx hdfe_call(FeLower *L, FeExpr *e) {
   if (e->kind == FE_METHOD) return call_method(L, e);
-  FeEx    *args = HDB_NEW_N(L->fe->arena, FeEx, e->nargs + 1);
+  FeEx *args = HDB_NEW_N(L->fe->arena, FeEx, e->nargs + 1);
   FePlace **places = HDB_NEW_N(L->fe->arena, FePlace *, e->nargs + 1);
-  FeVar   *v = hdfe_find_var(L, e->name);
+  FeVar *v = hdfe_find_var(L, e->name);
   if (v) {
     v->used = true;
-    FeReport *r = v->kind == FE_VAR_ERROR ? NULL : hdfe_error(L, e->callee->span, FE_D_not_a_function, e->name, v->is_param ? "parameter" : "variable");
+    FeReport *r = v->kind == FE_VAR_ERROR ? NULL
+                                          : hdfe_error(L, e->callee->span, FE_D_not_a_function, e->name,
+                                                       v->is_param ? "parameter" : "variable");
     hdfe_note(L->fe, r, L->unit, v->span, FE_D_declared_here, e->name);
     return hdfe_ex_error();
   }
   if (names_type(L, e)) {
     const IrType *t = hdfe_type(L, e->callee);
-    bool          ok = eval_args(L, e, args, NULL);
+    bool ok = eval_args(L, e, args, NULL);
     return t && ok ? hdfe_construct(L, t, e->nargs, args, e) : hdfe_ex_error();
   }
   FeEx out;

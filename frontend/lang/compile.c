@@ -10,7 +10,8 @@ FeLower hdfe_outside(FeCompiler *fe, FeUnit *u, const FeBind *binds, FeFn *fn) {
 }
 
 /* The scratch function takes values of some types, so that calls can be tried with them; it is not in the module. */
-static void compiler_init(FeCompiler *fe, Arena *a, IrModule *m, const FeOptions *o, uint32_t n, const IrType *const types[]) {
+static void compiler_init(FeCompiler *fe, Arena *a, IrModule *m, const FeOptions *o, uint32_t n,
+                          const IrType *const types[]) {
   *fe = (FeCompiler){.arena = a, .options = o, .module = m};
   hdb_map_init(&fe->names, a);
   hdb_map_init(&fe->by_path, a);
@@ -46,20 +47,12 @@ static void check_twice(FeCompiler *fe, FeUnit *u, FeFn *f) {
   }
 }
 
-static void check_params(FeCompiler *fe, FeUnit *u, FeFn *f) {
-  for (uint32_t i = 0; i < f->nparams; i++)
-    for (uint32_t k = 0; k < i; k++) {
-      if (f->params[i].name != f->params[k].name) continue;
-      FeReport *r = hdfe_report(fe, u, f->params[i].span, FE_D_redefinition, f->params[i].name);
-      hdfe_note(fe, r, u, f->params[k].span, FE_D_declared_here, f->params[k].name);
-    }
-}
-
 static void check_unit(FeCompiler *fe, FeUnit *u) {
   FeLower L = hdfe_outside(fe, u, NULL, NULL);
   for (uint32_t i = 0; i < u->nstructs; i++) {
     FeStruct *s = u->struct_list[i];
-    if (hdfe_type_named(&L, s->name) || hdfe_is_type_family(s->name)) hdfe_report(fe, u, s->span, FE_D_name_is_type, s->name);
+    if (hdfe_type_named(&L, s->name) || hdfe_is_type_family(s->name))
+      hdfe_report(fe, u, s->span, FE_D_name_is_type, s->name);
     hdfe_struct_type(fe, s);
   }
   for (uint32_t i = 0; i < u->nconsts; i++) hdfe_const_item(fe, u->const_list[i]);
@@ -69,7 +62,6 @@ static void check_unit(FeCompiler *fe, FeUnit *u) {
     if (hdfe_type_named(&L, f->name) || hdfe_is_type_family(f->name) || hdb_map_get_str(&u->structs, f->name))
       hdfe_report(fe, u, f->span, FE_D_name_is_type, f->name);
     check_twice(fe, u, f);
-    check_params(fe, u, f);
   }
 }
 
@@ -80,7 +72,7 @@ static void lower_unit(FeCompiler *fe, FeUnit *u, bool kernels) {
     if (f->broken || f->ngenerics || (f->is_kernel && !kernels)) continue;
     FeLower L = hdfe_outside(fe, u, NULL, NULL);
     FeMatch m = {.fn = f, .params = HDB_NEW_N(fe->arena, const IrType *, f->nparams + 1)};
-    bool    ok = true;
+    bool ok = true;
     for (uint32_t k = 0; k < f->nparams; k++) {
       m.params[k] = hdfe_type(&L, f->params[k].type);
       ok &= m.params[k] != NULL;
@@ -115,8 +107,7 @@ static void arrange(FeCompiler *fe) {
 
 static void warn_defines(FeCompiler *fe, FeUnit *u) {
   for (uint32_t i = 0; i < fe->options->ndefines; i++)
-    if (!fe->define_used[i])
-      hdfe_report(fe, u, (FeSpan){1, 1, 1}, FE_D_unused_define, fe->options->defines[i].name);
+    if (!fe->define_used[i]) hdfe_report(fe, u, (FeSpan){1, 1, 1}, FE_D_unused_define, fe->options->defines[i].name);
 }
 
 static HdStatus finish(FeCompiler *fe, HdError *err, FeResult *out) {
@@ -137,8 +128,8 @@ static HdStatus finish(FeCompiler *fe, HdError *err, FeResult *out) {
 HdStatus hdfe_compile(Arena *a, const char *path, const char *text, size_t len, const FeOptions *options, HdError *err,
                       FeResult *out) {
   static const FeOptions none = {0};
-  FeCompiler             fe;
-  char                   real[PATH_MAX];
+  FeCompiler fe;
+  char real[PATH_MAX];
   compiler_init(&fe, a, hdir_module_new(a, path), options ? options : &none, 0, NULL);
   FeUnit *u = hdfe_unit_new(&fe, path, text, len, false);
   if (realpath(path, real)) hdb_map_set_str(&fe.by_path, real, u);
@@ -162,7 +153,8 @@ static HdStatus fail_library(FeCompiler *fe, HdError *err, const char *name, con
   if (!all->count) return hdb_fail(err, HD_ERR_NOT_FOUND, name, "the library has no function '%s'", name);
   Buf b;
   hdb_buf_init(&b, fe->arena);
-  for (uint32_t i = 0; i < all->count && i < 4; i++) hdb_putf(&b, "%s%s", i ? "; " : "", hdfe_shown_fn(L, all->first[i]));
+  for (uint32_t i = 0; i < all->count && i < 4; i++)
+    hdb_putf(&b, "%s%s", i ? "; " : "", hdfe_shown_fn(L, all->first[i]));
   return hdb_fail(err, HD_ERR_TYPE, name, "no '%s' takes these arguments; there are: %s", name, b.data);
 }
 
@@ -171,11 +163,11 @@ IrFunc *hdfe_library_function(IrModule *m, const char *name, uint32_t nargs, con
   FeCompiler fe;
   compiler_init(&fe, m->arena, m, options, nargs, args);
   fe.linking = true;
-  FeUnit     *u = hdfe_unit_new(&fe, "builder", "", 0, false), *units[8];
-  FeLower     L = hdfe_outside(&fe, u, NULL, NULL);
-  FeMatch     best = {0};
+  FeUnit *u = hdfe_unit_new(&fe, "builder", "", 0, false), *units[8];
+  FeLower L = hdfe_outside(&fe, u, NULL, NULL);
+  FeMatch best = {0};
   FeOverloads all = {0};
-  FeEx       *values = HDB_NEW_N(m->arena, FeEx, nargs + 1);
+  FeEx *values = HDB_NEW_N(m->arena, FeEx, nargs + 1);
   for (uint32_t i = 0; i < nargs; i++) values[i] = hdfe_ex(fe.scratch.fn->body->params[i]);
   name = hdfe_name(&fe, name);
   uint32_t n = hdfe_library_units(&fe, name, units);

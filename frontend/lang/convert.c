@@ -10,24 +10,32 @@
 static bool int_fits(const IrType *t, FeBig i) {
   if (hdir_is_float(t)) return true;
   uint32_t bits = hdir_bits(t);
-  FeBig    most = hdir_is_signed(t) ? ((FeBig)1 << (bits - 1)) - 1 : ((FeBig)1 << bits) - 1;
-  FeBig    least = hdir_is_signed(t) ? -((FeBig)1 << (bits - 1)) : 0;
+  FeBig most = hdir_is_signed(t) ? ((FeBig)1 << (bits - 1)) - 1 : ((FeBig)1 << bits) - 1;
+  FeBig least = hdir_is_signed(t) ? -((FeBig)1 << (bits - 1)) : 0;
   return i >= least && i <= most;
 }
 
 /* Rounded once: f32 from the text itself, since rounding to f64 in between can land on the wrong side. */
 static double literal_double(FeLower *L, FeEx x, const IrType *t) {
-  if (!x.text) return x.kind == FE_X_INT ? (double)x.i : x.f;
-  double d = t->kind == IR_F64 ? strtod_l(x.text, NULL, (locale_t)L->fe->c_locale)
-                               : (double)strtof_l(x.text, NULL, (locale_t)L->fe->c_locale);
+  if (x.kind == FE_X_INT) return t->kind == IR_F64 ? (double)x.i : (double)(float)x.i;
+  if (!x.text) return x.f;
+  locale_t c = (locale_t)L->fe->c_locale;
+  double d = t->kind == IR_F64 ? strtod_l(x.text, NULL, c) : (double)strtof_l(x.text, NULL, c);
   return x.negative ? -d : d;
 }
 
 IrValue *hdfe_literal(FeLower *L, FeEx x, const IrType *t, FeSpan span) {
+  if (x.choice) {
+    IrValue *a = hdfe_literal(L, x.choice->a, t, span), *b = hdfe_literal(L, x.choice->b, t, span);
+    return a && b ? hdir_select(L->b, x.choice->c, a, b) : NULL;
+  }
   if (x.kind == FE_X_INT && hdir_is_int(t)) {
     if (int_fits(t, x.i)) return hdir_const_int(L->b->fn, t, (int64_t)x.i);
     FeReport *r = hdfe_error(L, span, FE_D_literal_range, hdfe_big_text(L, x.i), hdfe_shown_type(L, t));
-    hdfe_hint(L->fe, r, "give it a type that holds it: i64(..), or a suffix as in %si64", hdfe_big_text(L, x.i));
+    if (x.i < 0 && !hdir_is_signed(t))
+      hdfe_hint(L->fe, r, "%s(%s) converts it, which wraps", hdfe_shown_type(L, t), hdfe_big_text(L, x.i));
+    else if (t->kind == IR_I32)
+      hdfe_hint(L->fe, r, "say which type holds it: %s%s", hdfe_big_text(L, x.i), x.i > INT64_MAX ? "u64" : "i64");
     return NULL;
   }
   if (!hdir_is_float(t)) {
@@ -35,15 +43,11 @@ IrValue *hdfe_literal(FeLower *L, FeEx x, const IrType *t, FeSpan span) {
     if (hdir_is_int(t)) hdfe_hint(L->fe, r, "convert it: %s(..)", hdfe_shown_type(L, t));
     return NULL;
   }
-  double d = literal_double(L, x, t);
-  if (t->kind == IR_F32) d = (double)(float)d;
-  if (isinf(d) && (x.text || x.kind == FE_X_INT)) {
-    hdfe_error(L, span, FE_D_literal_range, x.text ? x.text : hdfe_big_text(L, x.i), hdfe_shown_type(L, t));
-    return NULL;
-  }
-  if (x.kind == FE_X_INT && t->kind == IR_F64) return hdir_const_float(L->b->fn, t, (double)x.i);
-  if (x.kind == FE_X_INT && t->kind == IR_F32) return hdir_const_float(L->b->fn, t, (double)(float)x.i);
-  return hdir_const_float(L->b->fn, t, d);
+  bool written = x.text || x.kind == FE_X_INT; /* 1.0 / 0.0 may be infinite, 1e39 may not */
+  IrValue *v = hdir_const_float(L->b->fn, t, literal_double(L, x, t));
+  if (!written || !isinf(hdir_const_f64(v))) return v;
+  hdfe_error(L, span, FE_D_literal_range, x.text ? x.text : hdfe_big_text(L, x.i), hdfe_shown_type(L, t));
+  return NULL;
 }
 
 IrValue *hdfe_default(FeLower *L, FeEx x, FeSpan span) {
@@ -79,13 +83,15 @@ IrValue *hdfe_coerce(FeLower *L, FeEx x, const IrType *want, FeSpan span) {
 /* --- constructors --- */
 
 static IrValue *convert_scalar(FeLower *L, const IrType *t, FeEx x, FeSpan span) {
+  if (x.choice && t->kind == IR_BOOL) x = hdfe_ex(hdfe_default(L, x, span));
+  if (x.kind == FE_X_ERROR) return NULL;
   if (x.kind == FE_X_INT || x.kind == FE_X_FLOAT) {
     if (t->kind == IR_BOOL) return hdir_const_bool(L->b->fn, x.kind == FE_X_INT ? x.i != 0 : x.f != 0);
     if (x.kind == FE_X_FLOAT && hdir_is_int(t)) { /* i32(1.5): as a conversion at run time would */
       IrValue *f = hdfe_literal(L, x, hdfe_scalar(L, IR_F64), span);
       return f ? hdir_cvt(L->b, t, f) : NULL;
     }
-    if (x.kind == FE_X_INT && hdir_is_int(t) && !int_fits(t, x.i) && x.i <= INT64_MAX && x.i >= INT64_MIN)
+    if (x.kind == FE_X_INT && !x.choice && hdir_is_int(t) && !int_fits(t, x.i) && x.i <= INT64_MAX && x.i >= INT64_MIN)
       return hdir_const_int(L->b->fn, t, (int64_t)x.i); /* u32(-1): wraps, as it says that it converts */
     return hdfe_literal(L, x, t, span);
   }
@@ -100,8 +106,8 @@ static bool same_shape(const IrType *a, const IrType *b) {
 
 typedef struct Gather {
   IrValue **parts;
-  uint32_t  n, cap;
-  bool      failed;
+  uint32_t n, cap;
+  bool failed;
 } Gather;
 
 /* An argument's parts behind one another: a scalar is one, a vector or quaternion all of its own. */
@@ -138,9 +144,9 @@ static FeEx construct_packed(FeLower *L, const IrType *t, uint32_t n, FeEx args[
     return hdfe_ex_error();
   }
   if (one_scalar && t->kind == IR_VEC) {
-    FeEx     x = args[0];
+    FeEx x = args[0];
     IrValue *v = x.kind == FE_X_VALUE || t->elem->kind == IR_BOOL ? hdfe_coerce(L, x, t->elem, e->args[0]->span)
-                                                                   : hdfe_literal(L, x, t->elem, e->args[0]->span);
+                                                                  : hdfe_literal(L, x, t->elem, e->args[0]->span);
     return v ? hdfe_ex(hdir_splat(L->b, t, v)) : hdfe_ex_error();
   }
   Gather g = {0};
@@ -162,7 +168,7 @@ static FeEx construct_struct(FeLower *L, const IrType *t, uint32_t n, FeEx args[
     return hdfe_ex_error();
   }
   IrValue **parts = HDB_NEW_N(L->fe->arena, IrValue *, n + 1);
-  bool      ok = true;
+  bool ok = true;
   for (uint32_t i = 0; i < n; i++) {
     parts[i] = hdfe_coerce(L, args[i], t->fields[i].type, e->args[i]->span);
     ok &= parts[i] != NULL;
@@ -212,14 +218,14 @@ FeEx hdfe_init(FeLower *L, FeExpr *e) {
     return hdfe_ex_error();
   }
   IrValue **parts = HDB_NEW_N(L->fe->arena, IrValue *, t->nparts + 1);
-  bool      ok = true;
+  bool ok = true;
   for (uint32_t i = 0; i < e->nargs; i++) {
     int f = field_index(L, t, e->names[i], e->name_spans[i]);
     if (f < 0) {
       ok = false;
       continue;
     }
-    if (parts[f]) hdfe_error(L, e->name_spans[i], FE_D_missing_field, e->names[i]);
+    if (parts[f]) hdfe_error(L, e->name_spans[i], FE_D_field_twice, e->names[i]);
     parts[f] = hdfe_value(L, e->args[i], t->fields[f].type);
     ok &= parts[f] != NULL;
   }
@@ -249,7 +255,7 @@ IrValue *hdfe_list(FeLower *L, const IrType *t, FeExpr *e) {
     return NULL;
   }
   IrValue **parts = HDB_NEW_N(L->fe->arena, IrValue *, t->nparts + 1);
-  bool      ok = true;
+  bool ok = true;
   for (uint32_t i = 0; i < e->nargs; i++) {
     parts[i] = hdfe_value(L, e->args[i], t->elem);
     ok &= parts[i] != NULL;

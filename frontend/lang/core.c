@@ -6,20 +6,32 @@ typedef enum CoreKind {
   CORE_SELECT, /* select(c, a, b)                                          */
   CORE_LAUNCH, /* tid, dim: an axis                                        */
   CORE_BITCAST,
-  CORE_TYPE,   /* a constant of a type: zero<T>()                          */
+  CORE_TYPE, /* a constant of a type: zero<T>()                          */
   CORE_LEN,
   CORE_ATOMIC,
   CORE_ASSERT,
 } CoreKind;
 
-typedef enum TypeFact { T_ZERO, T_INF, T_NAN, T_EPSILON, T_MAX, T_MIN, T_SIZEOF, T_BITS, T_SAME, T_ROWS, T_COLS } TypeFact;
+typedef enum TypeFact {
+  T_ZERO,
+  T_INF,
+  T_NAN,
+  T_EPSILON,
+  T_MAX,
+  T_MIN,
+  T_SIZEOF,
+  T_BITS,
+  T_SAME,
+  T_ROWS,
+  T_COLS
+} TypeFact;
 enum { NUMBERS, FLOATS, INTS, MULADD }; /* what a CORE_OP takes; MULADD: f32 and f64 */
 
 typedef struct CoreRow {
   const char *name;
-  CoreKind    kind;
-  uint32_t    nargs;
-  int         op, takes;
+  CoreKind kind;
+  uint32_t nargs;
+  int op, takes;
 } CoreRow;
 
 static const CoreRow rows[] = {
@@ -95,7 +107,7 @@ static bool takes(int what, const IrType *s) {
 /* The type that all arguments become: the vector among them, else their scalar type; NULL if there is none. */
 static const IrType *common_type(FeLower *L, uint32_t n, const FeEx args[], bool ints_stay) {
   const IrType *t = NULL;
-  bool          floats = false;
+  bool floats = false;
   for (uint32_t i = 0; i < n; i++) {
     floats |= args[i].kind == FE_X_FLOAT;
     if (args[i].kind != FE_X_VALUE) continue;
@@ -135,7 +147,7 @@ static bool core_op(FeLower *L, const CoreRow *r, FeExpr *e, FeEx args[], FeEx *
 static bool core_select(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
   if (args[0].kind != FE_X_VALUE) return false;
   const IrType *c = args[0].v->type, *t;
-  bool          vector = c->kind == IR_VEC && c->elem->kind == IR_BOOL;
+  bool vector = c->kind == IR_VEC && c->elem->kind == IR_BOOL;
   if (c->kind != IR_BOOL && !vector) return false;
   if (args[1].kind == FE_X_VALUE && args[2].kind == FE_X_VALUE && args[1].v->type == args[2].v->type)
     t = args[1].v->type; /* structs, matrices and fixed arrays too */
@@ -156,7 +168,7 @@ static bool core_bitcast(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
     return true;
   }
   const IrType *t = hdfe_type(L, e->callee->args[0]);
-  IrValue      *x = t ? hdfe_default(L, args[0], e->args[0]->span) : NULL;
+  IrValue *x = t ? hdfe_default(L, args[0], e->args[0]->span) : NULL;
   if (!x) return true;
   if (!hdir_is_scalar(t) || !hdir_is_scalar(x->type) || t->kind == IR_BOOL || x->type->kind == IR_BOOL) return false;
   if (t->size != x->type->size)
@@ -217,19 +229,19 @@ static IrValue *limit(FeLower *L, const IrType *s, TypeFact f) {
 }
 
 static FeEx core_type(FeLower *L, const CoreRow *r, FeExpr *e) {
-  uint32_t      want = (uint32_t)r->takes;
+  uint32_t want = (uint32_t)r->takes;
   const IrType *t[2] = {0};
   if (e->callee->nargs != want) {
-    hdfe_error(L, e->span, FE_D_type_arguments, e->name, want == 1 ? "one type: f<f32>()" : "two types: is_same<T, f32>()",
-               e->callee->nargs);
+    hdfe_error(L, e->span, FE_D_type_arguments, e->name,
+               want == 1 ? "one type: f<f32>()" : "two types: is_same<T, f32>()", e->callee->nargs);
     return hdfe_ex_error();
   }
-  if (e->nargs) return wrong_count(L, e, "none");
+  if (e->nargs) return wrong_count(L, e, "no arguments");
   for (uint32_t i = 0; i < want; i++)
     if (!(t[i] = hdfe_type(L, e->callee->args[i]))) return hdfe_ex_error();
   hdfe_at(L, e->span);
   const IrType *s = hdir_elem_scalar(t[0]);
-  IrValue      *v = NULL;
+  IrValue *v = NULL;
   switch ((TypeFact)r->op) {
   case T_SAME: return hdfe_ex(hdir_const_bool(L->b->fn, t[0] == t[1]));
   case T_SIZEOF: return hdfe_ex_int(t[0]->size);
@@ -252,11 +264,13 @@ static FeEx core_type(FeLower *L, const CoreRow *r, FeExpr *e) {
 
 /* len(a): the type says it, nothing is read. */
 static FeEx core_len(FeLower *L, FeExpr *e) {
-  if (e->nargs != 1) return wrong_count(L, e, "1");
+  if (e->nargs != 1) return wrong_count(L, e, "1 argument");
   FePlace p = hdfe_place(L, e->args[0]);
   if (p.kind == FE_PLACE_ERROR) return hdfe_ex_error();
-  if (p.kind != FE_PLACE_UNTYPED && (p.type->kind == IR_FIXED || p.type->kind == IR_VEC)) return hdfe_ex_int(p.type->rows);
-  FeReport *r = hdfe_error(L, e->span, FE_D_core_argument, e->name, p.kind == FE_PLACE_UNTYPED ? hdfe_shown(L, p.ex) : hdfe_shown_type(L, p.type));
+  if (p.kind != FE_PLACE_UNTYPED && (p.type->kind == IR_FIXED || p.type->kind == IR_VEC))
+    return hdfe_ex_int(p.type->rows);
+  FeReport *r = hdfe_error(L, e->span, FE_D_core_argument, e->name,
+                           p.kind == FE_PLACE_UNTYPED ? hdfe_shown(L, p.ex) : hdfe_shown_type(L, p.type));
   if (p.kind != FE_PLACE_UNTYPED && p.type->kind == IR_ARRAY) hdfe_hint(L->fe, r, "the length of an array is x.length");
   return hdfe_ex_error();
 }
@@ -269,7 +283,7 @@ static bool atomic_takes(IrOp op, const IrType *t) {
 
 static FeEx emit_atomic(FeLower *L, IrOp op, FePlace *p, IrValue *x, IrValue *y) {
   if (!p->ok) return hdfe_ex(hdir_atomic(L->b, op, p->value, x, y));
-  IrInst  *i = hdir_if_begin(L->b, p->ok, 1, &p->type);
+  IrInst *i = hdir_if_begin(L->b, p->ok, 1, &p->type);
   IrValue *v = hdir_atomic(L->b, op, p->value, x, y);
   hdir_ender(L->b, IR_yield, 1, &v);
   hdir_if_else(L->b, i);
@@ -280,7 +294,7 @@ static FeEx emit_atomic(FeLower *L, IrOp op, FePlace *p, IrValue *x, IrValue *y)
 }
 
 static FeEx core_atomic(FeLower *L, const CoreRow *r, FeExpr *e) {
-  if (e->nargs != r->nargs) return wrong_count(L, e, r->nargs == 2 ? "2" : "3");
+  if (e->nargs != r->nargs) return wrong_count(L, e, r->nargs == 2 ? "2 arguments" : "3 arguments");
   FePlace p = hdfe_place(L, e->args[0]);
   if (p.kind == FE_PLACE_ERROR) return hdfe_ex_error();
   if (p.kind != FE_PLACE_MEMORY || !p.device || p.nparts) {
@@ -301,7 +315,7 @@ static FeEx core_atomic(FeLower *L, const CoreRow *r, FeExpr *e) {
 
 static FeEx core_assert(FeLower *L, FeExpr *e) {
   if (e->nargs < 1 || e->nargs > 2) return wrong_count(L, e, "a condition and a message");
-  FeExpr     *c = e->args[0];
+  FeExpr *c = e->args[0];
   const char *text = "assertion failed";
   if (e->nargs == 2 && e->args[1]->kind != FE_STRING) {
     hdfe_error(L, e->args[1]->span, FE_D_needs_string, "assert");

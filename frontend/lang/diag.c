@@ -11,7 +11,7 @@
 
 typedef struct DiagRow {
   const char *id;
-  FeSeverity  severity;
+  FeSeverity severity;
   const char *message, *hint;
 } DiagRow;
 
@@ -27,12 +27,12 @@ static const DiagRow rows[FE_NDIAGS] = {
 };
 
 struct FeReport {
-  FeDiagId      id;
+  FeDiagId id;
   const FeUnit *unit;
-  FeSpan        span;
-  const char   *message, *hint;
-  FeReport     *notes, *next; /* notes in order; next of the compilation, or of the notes */
-  uint32_t      order;
+  FeSpan span;
+  const char *message, *hint;
+  FeReport *notes, *next; /* notes in order; next of the compilation, or of the notes */
+  uint32_t order;
 };
 
 static const char *format_args(Arena *a, const char *fmt, va_list ap) {
@@ -97,7 +97,9 @@ FeReport *hdfe_report(FeCompiler *fe, const FeUnit *unit, FeSpan span, FeDiagId 
   return hdfe_report_text(fe, unit, span, id, message);
 }
 
-const char *hdfe_format(FeCompiler *fe, FeDiagId id, va_list ap) { return format_args(fe->arena, rows[id].message, ap); }
+const char *hdfe_format(FeCompiler *fe, FeDiagId id, va_list ap) {
+  return format_args(fe->arena, rows[id].message, ap);
+}
 
 void hdfe_note(FeCompiler *fe, FeReport *to, const FeUnit *unit, FeSpan span, FeDiagId id, ...) {
   if (!to || fe->nreports >= FE_MAX_DIAGS - 1) return;
@@ -171,6 +173,9 @@ static FeDiag diag_of(FeCompiler *fe, const FeReport *r) {
   return d;
 }
 
+/* What may be so only because of an error elsewhere. */
+static bool is_leftover(FeDiagId id) { return id == FE_D_unused_variable || id == FE_D_unused_result; }
+
 void hdfe_reports_finish(FeCompiler *fe, FeResult *out) {
   uint32_t n = 0;
   for (FeReport *r = fe->reports; r; r = r->next) n++;
@@ -181,6 +186,7 @@ void hdfe_reports_finish(FeCompiler *fe, FeResult *out) {
   FeDiag *diags = HDB_NEW_N(fe->arena, FeDiag, fe->nreports + 1);
   out->ndiags = 0;
   for (uint32_t i = 0; i < n; i++) {
+    if (fe->nerrors && is_leftover(sorted[i]->id)) continue;
     diags[out->ndiags++] = diag_of(fe, sorted[i]);
     for (FeReport *note = sorted[i]->notes; note; note = note->next) diags[out->ndiags++] = diag_of(fe, note);
   }

@@ -27,8 +27,9 @@ FeReport *hdfe_error(FeLower *L, FeSpan span, FeDiagId id, ...) {
   const char *text = hdfe_format(L->fe, id, ap);
   va_end(ap);
   FeReport *r = hdfe_report_text(L->fe, L->unit, span, id, text);
-  for (FeLower *at = L; r && at->caller; at = at->caller)
-    if (at->fn && (at->fn->ngenerics || at->unit->library))
+  int shown = 0;
+  for (FeLower *at = L; r && at->caller && shown < 6; at = at->caller)
+    if (at->fn && (at->fn->ngenerics || at->unit->library) && ++shown)
       hdfe_note(L->fe, r, at->caller->unit, at->call_span, FE_D_called_from, binding_text(at));
   return r;
 }
@@ -140,7 +141,9 @@ static void put_axes(Buf *b, const FeTypeRef *t) {
 const char *hdfe_shown_fn(FeLower *L, const FeFn *f) {
   Buf b;
   hdb_buf_init(&b, L->fe->arena);
-  hdb_putf(&b, "%s %s(", f->is_kernel ? "kernel" : "fn", f->name);
+  hdb_putf(&b, "%s %s", f->is_kernel ? "kernel" : "fn", f->name);
+  for (uint32_t i = 0; i < f->ngenerics; i++) hdb_putf(&b, "%s%s", i ? ", " : "<", f->generics[i].name);
+  hdb_put(&b, f->ngenerics ? ">(" : "(");
   for (uint32_t i = 0; i < f->nparams; i++) {
     hdb_put(&b, i ? ", " : "");
     if (f->params[i].is_ref) hdb_put(&b, "ref ");
@@ -167,9 +170,7 @@ static FeEx read_var(FeLower *L, FeVar *v, FeExpr *e) {
   switch (v->kind) {
   case FE_VAR_ERROR: return hdfe_ex_error();
   case FE_VAR_KONST: return hdfe_konst_ex(L, v->konst);
-  case FE_VAR_MEMORY:
-    hdfe_at(L, e->span);
-    return hdfe_ex(hdir_load(L->b, v->value));
+  case FE_VAR_MEMORY: hdfe_at(L, e->span); return hdfe_ex(hdir_load(L->b, v->value));
   default: return hdfe_ex(v->value);
   }
 }
@@ -184,7 +185,10 @@ static FeEx unknown_name(FeLower *L, FeExpr *e) {
   bool type = hdfe_type_named(L, e->name) || hdfe_is_type_family(e->name) || hdfe_find_struct(L, e->name);
   FeFn *f = type ? NULL : find_fn(L, e->name);
   if (type || f || hdfe_is_core(e->name)) {
-    FeReport *r = hdfe_error(L, e->span, FE_D_not_a_value, e->name, type ? "type" : f && f->is_kernel ? "kernel" : "function");
+    FeReport *r = hdfe_error(L, e->span, FE_D_not_a_value, e->name,
+                             type                ? "type"
+                             : f && f->is_kernel ? "kernel"
+                                                 : "function");
     if (!f || !f->is_kernel) hdfe_hint(L->fe, r, "write %s(..)", e->name);
     return hdfe_ex_error();
   }
@@ -222,9 +226,9 @@ static FeEx expr_number(FeLower *L, FeExpr *e) {
   if (e->kind == FE_FLOAT)
     x = (FeEx){.kind = FE_X_FLOAT, .text = e->text, .f = strtod_l(e->text, NULL, (locale_t)L->fe->c_locale)};
   if (!e->suffix) return x;
-  const char   *name = strcmp(e->suffix, "u") == 0 ? "u32" : e->suffix;
+  const char *name = strcmp(e->suffix, "u") == 0 ? "u32" : e->suffix;
   const IrType *t = hdfe_type_named(L, hdfe_name(L->fe, name));
-  IrValue      *v = hdfe_literal(L, x, t, e->span);
+  IrValue *v = hdfe_literal(L, x, t, e->span);
   return hdfe_ex(v);
 }
 
@@ -242,6 +246,7 @@ static int cheap_cost(const FeLower *L, const FeExpr *e) {
   case FE_BOOL: return 0;
   case FE_UNARY: return 1 + cheap_cost(L, e->a);
   case FE_BINARY: return (e->op == TK_SLASH || e->op == TK_PERCENT ? 4 : 1) + cheap_cost(L, e->a) + cheap_cost(L, e->b);
+  case FE_COND: return 1 + cheap_cost(L, e->a) + cheap_cost(L, e->b) + cheap_cost(L, e->c);
   case FE_FIELD: return cheap_cost(L, e->a);
   default: return 100;
   }
@@ -253,10 +258,10 @@ static bool is_cheap(const FeLower *L, const FeExpr *e) { return e->depth < 8 &&
  * type of which is known only once both are lowered: so it is added to the finished instruction. */
 typedef struct Choice {
   FeLower *L;
-  IrInst  *inst;
-  FeVars   vars;
+  IrInst *inst;
+  FeVars vars;
   IrValue **old;
-  IrInst  *yield[2];
+  IrInst *yield[2];
 } Choice;
 
 static void choice_begin(Choice *c, FeLower *L, IrValue *cond, FeExpr *a, FeExpr *b) {
@@ -274,7 +279,7 @@ static void choice_begin(Choice *c, FeLower *L, IrValue *cond, FeExpr *a, FeExpr
 
 /* End a side with its value, which may be replaced later. */
 static void choice_side(Choice *c, int side) {
-  FeLower  *L = c->L;
+  FeLower *L = c->L;
   IrValue **args = HDB_NEW_N(L->fe->arena, IrValue *, c->vars.n + 1);
   for (uint32_t i = 0; i < c->vars.n; i++) {
     args[i] = c->vars.list[i]->value;
@@ -288,7 +293,7 @@ static void choice_side(Choice *c, int side) {
 
 static FeEx choice_end(Choice *c, IrValue *x, IrValue *y) {
   FeLower *L = c->L;
-  IrInst  *inst = c->inst;
+  IrInst *inst = c->inst;
   hdir_end(L->b, inst);
   for (uint32_t i = 0; i < c->vars.n; i++) c->vars.list[i]->value = inst->res[i];
   if (!x || !y) {
@@ -308,18 +313,21 @@ static FeEx choice_end(Choice *c, IrValue *x, IrValue *y) {
 }
 
 /* Both sides of ?: to one type. */
-static bool unify(FeLower *L, FeEx x, FeEx y, FeExpr *e, IrValue **vx, IrValue **vy) {
+static bool unify(FeLower *L, FeEx x, FeEx y, FeExpr *e, const IrType *wanted, IrValue **vx, IrValue **vy) {
   *vx = *vy = NULL;
   if (x.kind == FE_X_ERROR || y.kind == FE_X_ERROR) return false;
   bool lx = x.kind != FE_X_VALUE, ly = y.kind != FE_X_VALUE;
   if (lx && ly && x.kind != FE_X_VOID && y.kind != FE_X_VOID) {
-    const IrType *t = hdfe_scalar(L, x.kind == FE_X_INT && y.kind == FE_X_INT ? IR_I32 : IR_F32);
+    bool ints = x.kind == FE_X_INT && y.kind == FE_X_INT;
+    const IrType *t = wanted && (ints || hdir_is_float(wanted)) ? wanted : hdfe_scalar(L, ints ? IR_I32 : IR_F32);
     *vx = hdfe_literal(L, x, t, e->b->span);
     *vy = hdfe_literal(L, y, t, e->c->span);
     return *vx && *vy;
   }
   const IrType *t = lx ? (ly ? NULL : y.v->type) : x.v->type;
-  bool fits = t && (lx ? (x.kind != FE_X_VOID && hdfe_is_number(t)) : ly ? (y.kind != FE_X_VOID && hdfe_is_number(t)) : x.v->type == y.v->type);
+  bool fits = t && (lx   ? (x.kind != FE_X_VOID && hdfe_is_number(t))
+                    : ly ? (y.kind != FE_X_VOID && hdfe_is_number(t))
+                         : x.v->type == y.v->type);
   if (fits && (x.kind == FE_X_FLOAT || y.kind == FE_X_FLOAT) && !hdir_is_float(t)) fits = false;
   if (!fits) {
     hdfe_error(L, e->span, FE_D_branch_types, hdfe_shown(L, x), hdfe_shown(L, y));
@@ -334,22 +342,38 @@ static bool unify(FeLower *L, FeEx x, FeEx y, FeExpr *e, IrValue **vx, IrValue *
   return *vx && *vy;
 }
 
+static bool is_untyped(FeEx x) { return x.kind == FE_X_INT || x.kind == FE_X_FLOAT; }
+
+static FeEx untyped_choice(FeLower *L, IrValue *c, FeEx a, FeEx b) {
+  FeChoice *choice = HDB_NEW(L->fe->arena, FeChoice);
+  *choice = (FeChoice){c, a, b};
+  return (FeEx){.kind = a.kind == FE_X_INT ? b.kind : a.kind, .choice = choice};
+}
+
+static FeEx side(FeLower *L, FeExpr *e, const IrType *wanted) {
+  L->wanted = e->kind == FE_COND ? wanted : NULL;
+  return hdfe_expr(L, e);
+}
+
 static FeEx expr_cond(FeLower *L, FeExpr *e) {
+  const IrType *wanted = L->wanted;
+  L->wanted = NULL;
   IrValue *c = hdfe_condition(L, e->a);
-  if (hdir_is_const(c)) return hdfe_expr(L, hdir_const_i64(c) ? e->b : e->c);
+  if (hdir_is_const(c)) return side(L, hdir_const_i64(c) ? e->b : e->c, wanted);
   IrValue *x, *y;
   if (is_cheap(L, e->b) && is_cheap(L, e->c)) {
     FeEx ex = hdfe_expr(L, e->b), ey = hdfe_expr(L, e->c);
     hdfe_at(L, e->span);
-    return unify(L, ex, ey, e, &x, &y) ? hdfe_ex(hdir_select(L->b, c, x, y)) : hdfe_ex_error();
+    if (is_untyped(ex) && is_untyped(ey)) return untyped_choice(L, c, ex, ey);
+    return unify(L, ex, ey, e, NULL, &x, &y) ? hdfe_ex(hdir_select(L->b, c, x, y)) : hdfe_ex_error();
   }
   Choice choice;
   hdfe_at(L, e->span);
   choice_begin(&choice, L, c, e->b, e->c);
-  FeEx ex = hdfe_expr(L, e->b);
+  FeEx ex = side(L, e->b, wanted);
   choice_side(&choice, 0);
-  FeEx ey = hdfe_expr(L, e->c);
-  unify(L, ex, ey, e, &x, &y);
+  FeEx ey = side(L, e->c, wanted);
+  unify(L, ex, ey, e, wanted, &x, &y);
   choice_side(&choice, 1);
   return choice_end(&choice, x, y);
 }
@@ -368,7 +392,7 @@ IrValue *hdfe_condition(FeLower *L, FeExpr *e) {
 }
 
 static FeEx expr_logic(FeLower *L, FeExpr *e) {
-  bool     is_and = e->op == TK_ANDAND;
+  bool is_and = e->op == TK_ANDAND;
   IrValue *a = hdfe_condition(L, e->a);
   if (hdir_is_const(a)) {
     bool left = hdir_const_i64(a) != 0;
@@ -379,7 +403,7 @@ static FeEx expr_logic(FeLower *L, FeExpr *e) {
     hdfe_at(L, e->at);
     return hdfe_ex(hdir_bin(L->b, is_and ? IR_and : IR_or, a, b));
   }
-  Choice   choice;
+  Choice choice;
   IrValue *known = hdir_const_bool(L->b->fn, !is_and), *b = known;
   hdfe_at(L, e->at);
   choice_begin(&choice, L, a, e->b, NULL);
@@ -392,17 +416,22 @@ static FeEx expr_logic(FeLower *L, FeExpr *e) {
 
 /* --- all --- */
 
+static bool has_value(FeLower *L, FeEx x, const FeExpr *e) {
+  if (x.kind == FE_X_VOID) hdfe_error(L, e->span, FE_D_void_value, e->name ? e->name : "the function");
+  return x.kind != FE_X_VOID && x.kind != FE_X_ERROR;
+}
+
 static FeEx expr_binary(FeLower *L, FeExpr *e) {
   if (e->op == TK_ANDAND || e->op == TK_OROR) return expr_logic(L, e);
   FeEx x = hdfe_expr(L, e->a), y = hdfe_expr(L, e->b);
-  if (x.kind == FE_X_ERROR || y.kind == FE_X_ERROR) return hdfe_ex_error();
+  if (!has_value(L, x, e->a) | !has_value(L, y, e->b)) return hdfe_ex_error();
   hdfe_at(L, e->at);
   return hdfe_binary(L, e->op, x, y, e);
 }
 
 static FeEx expr_unary(FeLower *L, FeExpr *e) {
   FeEx x = hdfe_expr(L, e->a);
-  if (x.kind == FE_X_ERROR) return x;
+  if (!has_value(L, x, e->a)) return hdfe_ex_error();
   hdfe_at(L, e->span);
   return hdfe_unary(L, e->op, x, e);
 }
@@ -434,7 +463,7 @@ FeEx hdfe_expr(FeLower *L, FeExpr *e) {
 
 IrValue *hdfe_value(FeLower *L, FeExpr *e, const IrType *want) {
   if (e->kind == FE_LIST) return hdfe_list(L, want, e);
-  FeEx x = hdfe_expr(L, e);
+  FeEx x = side(L, e, want && hdfe_is_number(want) ? want : NULL);
   if (x.kind == FE_X_VOID) {
     const char *name = e->name ? e->name : "the function";
     hdfe_error(L, e->span, FE_D_void_value, name);

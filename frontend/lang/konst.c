@@ -8,7 +8,7 @@
 static FeBig big_max(void) { return (FeBig)UINT64_MAX; }
 
 const char *hdfe_big_text(FeLower *L, FeBig i) {
-  bool     negative = i < 0;
+  bool negative = i < 0;
   uint64_t mag = (uint64_t)(negative ? -i : i);
   return hdb_printf(L->fe->arena, "%s%llu", negative ? "-" : "", (unsigned long long)mag);
 }
@@ -91,7 +91,7 @@ FeEx hdfe_fold(FeLower *L, FeTok op, FeEx x, FeEx y, FeSpan span) {
   case TK_LE:
   case TK_GT:
   case TK_GE: {
-    int  c = ints ? (x.i > y.i) - (x.i < y.i) : (x.f > y.f) - (x.f < y.f);
+    int c = ints ? (x.i > y.i) - (x.i < y.i) : (x.f > y.f) - (x.f < y.f);
     bool ordered = ints || (x.f == x.f && y.f == y.f);
     return hdfe_ex(hdir_const_bool(L->b->fn, compare(op, c, ordered)));
   }
@@ -99,8 +99,7 @@ FeEx hdfe_fold(FeLower *L, FeTok op, FeEx x, FeEx y, FeSpan span) {
   }
   if (ints) return fold_int(L, op, x.i, y.i, span);
   FeEx r = fold_float(op, x.f, y.f);
-  if (r.kind == FE_X_ERROR)
-    hdfe_error(L, span, FE_D_binary_types, hdfe_token_text(op), "a float literal", "a number");
+  if (r.kind == FE_X_ERROR) hdfe_error(L, span, FE_D_binary_types, hdfe_token_text(op), "a float literal", "a number");
   return r;
 }
 
@@ -125,7 +124,7 @@ static FeKonst *konst_composite(FeLower *L, const IrType *t) {
 /* A scalar op on constants, or part by part on packed ones; a scalar among packed operands stands for all parts. */
 static FeKonst *konst_apply(FeLower *L, const IrInst *i, FeKonst *args[3]) {
   const IrType *t = i->res[0]->type, *first = i->args[i->op == IR_select]->type;
-  uint64_t      bits[3] = {0};
+  uint64_t bits[3] = {0};
   if (hdir_is_scalar(t)) {
     for (uint32_t k = 0; k < i->nargs; k++) bits[k] = args[k]->bits;
     return konst_leaf(L, t, hdir_eval(i->op, first, t, bits));
@@ -141,7 +140,7 @@ static FeKonst *konst_apply(FeLower *L, const IrInst *i, FeKonst *args[3]) {
 
 static FeKonst *konst_inst(FeLower *L, const IrInst *i, uint32_t depth) {
   const IrType *t = i->res[0]->type;
-  FeKonst      *args[3] = {0};
+  FeKonst *args[3] = {0};
   if (i->op == IR_make) {
     FeKonst *k = konst_composite(L, t);
     for (uint32_t p = 0; p < i->nargs; p++)
@@ -176,7 +175,7 @@ static FeKonst *konst_value(FeLower *L, const IrValue *v, uint32_t depth) {
 
 FeKonst *hdfe_konst_of(FeLower *L, FeEx x) {
   if (x.kind == FE_X_VALUE) return konst_value(L, x.v, 0);
-  if (x.kind != FE_X_INT && x.kind != FE_X_FLOAT) return NULL;
+  if ((x.kind != FE_X_INT && x.kind != FE_X_FLOAT) || x.choice) return NULL;
   FeKonst *k = HDB_NEW(L->fe->arena, FeKonst);
   *k = (FeKonst){.kind = x.kind, .i = x.i, .f = x.f, .text = x.text, .negative = x.negative};
   return k;
@@ -198,7 +197,7 @@ FeEx hdfe_konst_ex(FeLower *L, const FeKonst *k) {
 
 bool hdfe_const_int(FeLower *L, FeExpr *e, FeBig *out) {
   FeEx x = hdfe_expr(L, e);
-  if (x.kind == FE_X_INT) {
+  if (x.kind == FE_X_INT && !x.choice) {
     *out = x.i;
     return true;
   }
@@ -208,7 +207,7 @@ bool hdfe_const_int(FeLower *L, FeExpr *e, FeBig *out) {
     *out = k->type->kind == IR_U64 ? (FeBig)k->bits : (FeBig)hdir_i64_of(k->type, k->bits);
     return true;
   }
-  if (x.kind == FE_X_VALUE && hdir_is_int(x.v->type))
+  if (x.choice || (x.kind == FE_X_VALUE && hdir_is_int(x.v->type)))
     hdfe_error(L, e->span, FE_D_not_constant);
   else
     hdfe_error(L, e->span, FE_D_type_mismatch, "an integer constant", hdfe_shown(L, x));
@@ -234,7 +233,7 @@ FeConstItem *hdfe_find_const(FeLower *L, const char *name) {
   FeConstItem *c = hdb_map_get_str(&L->unit->consts, name);
   for (uint32_t i = 0; !c && i < L->unit->nimports; i++) c = hdb_map_get_str(&L->unit->imports[i]->consts, name);
   if (c) return c;
-  FeUnit  *units[8];
+  FeUnit *units[8];
   uint32_t n = hdfe_library_units(L->fe, name, units);
   for (uint32_t i = 0; !c && i < n; i++) c = hdb_map_get_str(&units[i]->consts, name);
   return c;
@@ -246,17 +245,16 @@ FeKonst *hdfe_define(FeLower *L, const char *name, const IrType *type, FeSpan sp
     if (strcmp(o->defines[i].name, name) != 0) continue;
     L->fe->define_used[i] = true;
     const char *text = o->defines[i].value;
-    FeUnit     *u = hdfe_unit_new(L->fe, hdb_printf(L->fe->arena, "-D %s", name), text, strlen(text), false);
+    FeUnit *u = hdfe_unit_new(L->fe, hdb_printf(L->fe->arena, "-D %s", name), text, strlen(text), false);
     hdfe_lex(L->fe, u);
-    FeLower  at = hdfe_outside(L->fe, u, NULL, NULL);
+    FeLower at = hdfe_outside(L->fe, u, NULL, NULL);
     uint32_t before = L->fe->nerrors;
-    FeExpr  *e = hdfe_parse_value(L->fe, u);
-    FeEx     x = L->fe->nerrors == before ? hdfe_expr(&at, e) : hdfe_ex_error();
-    bool     fits = x.kind == FE_X_INT || x.kind == FE_X_FLOAT || (x.kind == FE_X_VALUE && x.v->type == type);
+    FeExpr *e = hdfe_parse_value(L->fe, u);
+    FeEx x = L->fe->nerrors == before ? hdfe_expr(&at, e) : hdfe_ex_error();
+    bool fits = x.kind == FE_X_INT || x.kind == FE_X_FLOAT || (x.kind == FE_X_VALUE && x.v->type == type);
     IrValue *v = fits ? hdfe_coerce(&at, x, type, e->span) : NULL;
     FeKonst *k = v ? hdfe_konst_of(&at, hdfe_ex(v)) : NULL;
-    if (!k && L->fe->nerrors == before)
-      hdfe_error(L, span, FE_D_bad_define, name, text, hdfe_shown_type(L, type));
+    if (!k && L->fe->nerrors == before) hdfe_error(L, span, FE_D_bad_define, name, text, hdfe_shown_type(L, type));
     return k;
   }
   FeReport *r = hdfe_error(L, span, FE_D_const_unbound, name);
@@ -265,7 +263,7 @@ FeKonst *hdfe_define(FeLower *L, const char *name, const IrType *type, FeSpan sp
 }
 
 static FeKonst *const_compute(FeCompiler *fe, FeConstItem *c) {
-  FeLower       L = hdfe_outside(fe, c->unit, NULL, NULL);
+  FeLower L = hdfe_outside(fe, c->unit, NULL, NULL);
   const IrType *t = c->type ? hdfe_type(&L, c->type) : NULL;
   if (c->type && !t) return NULL;
   if (!c->value) return t ? hdfe_define(&L, c->name, t, c->span) : NULL;

@@ -8,14 +8,15 @@
 
 typedef struct Lexer {
   FeCompiler *fe;
-  FeUnit     *u;
+  FeUnit *u;
   const char *s;
-  uint32_t    at, end, line, line_start, cap;
+  uint32_t at, end, line, line_start, cap;
+  bool bad; /* what was skipped before the next token was reported */
 } Lexer;
 
 typedef struct Word {
   const char *text;
-  FeTok       kind;
+  FeTok kind;
 } Word;
 
 static const Word punctuation[] = {
@@ -59,6 +60,8 @@ static FeToken *push(Lexer *x, FeTok kind, uint32_t start) {
   FeToken *t = &x->u->tokens[x->u->ntokens - 1];
   t->span = span_from(x, start);
   t->off = start;
+  t->bad = x->bad;
+  x->bad = false;
   return t;
 }
 
@@ -91,7 +94,7 @@ static void lex_word(Lexer *x) {
   uint32_t start = x->at;
   while (is_letter(peek(x, 0)) || is_digit(peek(x, 0))) x->at++;
   const char *s = x->s + start;
-  uint32_t    n = x->at - start;
+  uint32_t n = x->at - start;
   for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
     const char *k = keywords[i].text;
     if (k[0] == s[0] && strlen(k) == n && memcmp(k, s, n) == 0) {
@@ -105,7 +108,7 @@ static void lex_word(Lexer *x) {
 /* Digits of an integer in a base, underscores left out; false if they overflow or a digit is too large. */
 static void int_value(Lexer *x, FeToken *t, uint32_t base) {
   uint64_t v = 0;
-  bool     over = false;
+  bool over = false;
   for (const char *p = base == 10 ? t->text : t->text + 2; *p; p++) {
     uint32_t d = is_digit(*p) ? (uint32_t)(*p - '0') : ((uint32_t)*p | 32) - 'a' + 10;
     if (d >= base) {
@@ -129,7 +132,7 @@ static bool known_suffix(const char *s) {
 
 /* Takes the digits of a decimal or hexadecimal number; returns whether it is a float. */
 static bool scan_digits(Lexer *x, bool hex) {
-  bool        is_float = false;
+  bool is_float = false;
   const char *exponent = hex ? "pP" : "eE";
   while (true) {
     char c = peek(x, 0);
@@ -152,8 +155,8 @@ static bool scan_digits(Lexer *x, bool hex) {
 
 static void lex_number(Lexer *x) {
   uint32_t start = x->at, base = 10;
-  char     second = peek(x, 1) | 32;
-  bool     is_float = false;
+  char second = peek(x, 1) | 32;
+  bool is_float = false;
   if (peek(x, 0) == '0' && (second == 'x' || second == 'b')) {
     base = second == 'x' ? 16 : 2;
     x->at += 2;
@@ -165,7 +168,7 @@ static void lex_number(Lexer *x) {
   uint32_t digits_end = x->at;
   while (is_letter(peek(x, 0)) || is_digit(peek(x, 0))) x->at++;
   FeToken *t = push(x, is_float ? TK_FLOAT : TK_INT, start);
-  char    *text = hdb_strndup(x->fe->arena, x->s + start, digits_end - start), *to = text;
+  char *text = hdb_strndup(x->fe->arena, x->s + start, digits_end - start), *to = text;
   for (const char *p = text; *p; p++)
     if (*p != '_') *to++ = *p;
   *to = 0;
@@ -188,7 +191,7 @@ static void lex_number(Lexer *x) {
 
 static void lex_string(Lexer *x) {
   uint32_t start = x->at++;
-  Buf      b;
+  Buf b;
   hdb_buf_init(&b, x->fe->arena);
   while (x->at < x->end && x->s[x->at] != '"' && x->s[x->at] != '\n') {
     char c = x->s[x->at++];
@@ -203,6 +206,7 @@ static void lex_string(Lexer *x) {
   x->at += closed;
   FeToken *t = push(x, TK_STRING, start);
   t->text = b.len ? b.data : "";
+  t->bad |= !closed;
   if (!closed) hdfe_report(x->fe, x->u, t->span, FE_D_string_open);
 }
 
@@ -216,12 +220,13 @@ static void lex_other(Lexer *x) {
     push(x, punctuation[i].kind, x->at - n);
     return;
   }
-  uint32_t      start = x->at;
+  uint32_t start = x->at;
   unsigned char c = (unsigned char)x->s[x->at++];
   while (c >= 0x80 && x->at < x->end && (unsigned char)x->s[x->at] >= 0x80) x->at++; /* one report a run */
   char what[16] = "outside ASCII";
   if (c < 0x80) snprintf(what, sizeof what, c > ' ' && c < 127 ? "%c" : "\\x%02x", c);
   hdfe_report(x->fe, x->u, span_from(x, start), FE_D_bad_character, what);
+  x->bad = true;
 }
 
 void hdfe_lex(FeCompiler *fe, FeUnit *u) {

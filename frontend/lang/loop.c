@@ -26,9 +26,11 @@ static void emit_test(FeLower *L, FeLoop *loop, IrValue *c) {
 
 /* The end of a round: what the loop itself does between two of them. */
 static void emit_continue(FeLower *L, FeLoop *loop) {
-  FeStmt  *s = loop->stmt;
+  FeStmt *s = loop->stmt;
   uint32_t nvars = L->nvars;
-  L->nvars = loop->scope; /* the steps see what stands outside of the body */
+  FeVars vars = loop_vars(loop);
+  IrValue **before = hdfe_carried_now(L, &vars, 0); /* the steps are no part of the statement at hand */
+  L->nvars = loop->scope;                           /* the steps see what stands outside of the body */
   if (s->kind == FE_FOR)
     for (uint32_t i = 0; i < s->nlist; i++) hdfe_stmt(L, s->list[i]);
   if (s->kind == FE_DO && s->a) {
@@ -38,13 +40,14 @@ static void emit_continue(FeLower *L, FeLoop *loop) {
   }
   L->nvars = nvars;
   hdfe_at(L, s->span);
-  FeVars    vars = loop_vars(loop);
   IrValue **next = hdfe_carried_now(L, &vars, 1);
   if (s->kind == FE_RANGE) {
     IrValue *one = hdir_const_int(L->b->fn, loop->counter->type, 1);
     next[vars.n++] = hdir_bin(L->b, IR_add, loop->counter, one);
   }
   hdir_ender(L->b, IR_continue, vars.n, next);
+  vars.n = loop->ncarried;
+  hdfe_carried_set(&vars, before);
 }
 
 /* --- a loop that can only end if another thread changes memory --- */
@@ -94,7 +97,7 @@ static bool range_ends(FeLower *L, FeStmt *s, IrValue **from, IrValue **to) {
   FeEx x = hdfe_expr(L, s->a), y = s->b ? hdfe_expr(L, s->b) : hdfe_ex_error();
   if (x.kind == FE_X_ERROR || y.kind == FE_X_ERROR) return false;
   const IrType *t = x.kind == FE_X_VALUE ? x.v->type : y.kind == FE_X_VALUE ? y.v->type : hdfe_scalar(L, IR_I32);
-  bool          fits = hdir_is_int(t) && (x.kind == FE_X_VALUE || x.kind == FE_X_INT) &&
+  bool fits = hdir_is_int(t) && (x.kind == FE_X_VALUE || x.kind == FE_X_INT) &&
               (y.kind == FE_X_INT || (y.kind == FE_X_VALUE && y.v->type == t));
   if (!fits) {
     FeReport *r = hdfe_error(L, s->a->span, FE_D_range_types, hdfe_shown(L, x), hdfe_shown(L, y));
@@ -114,7 +117,7 @@ void hdfe_static_for(FeLower *L, FeStmt *s) {
     hdfe_error(L, a ? s->b->span : s->a->span, FE_D_not_constant);
     return;
   }
-  FeLoop  none = {.outer = L->loop};
+  FeLoop none = {.outer = L->loop};
   int64_t end = hdir_i64_of(from->type, b->bits);
   L->loop = &none;
   for (int64_t i = hdir_i64_of(from->type, a->bits); i < end; i++) {
@@ -122,8 +125,8 @@ void hdfe_static_for(FeLower *L, FeStmt *s) {
       hdfe_error(L, s->span, FE_D_unroll_limit, FE_MAX_UNROLL);
       break;
     }
-    FeBlock  block = hdfe_block_begin(L);
-    FeVar   *v = hdfe_declare(L, s->name, s->name_span, FE_VAR_KONST, from->type);
+    FeBlock block = hdfe_block_begin(L);
+    FeVar *v = hdfe_declare(L, s->name, s->name_span, FE_VAR_KONST, from->type);
     v->used = true;
     v->locked = "the counter of a loop";
     v->konst = hdfe_konst_of(L, hdfe_ex(hdir_const_int(L->b->fn, from->type, i)));
@@ -175,9 +178,9 @@ static void lower_loop(FeLower *L, FeStmt *s, IrValue *from, IrValue *to) {
 }
 
 void hdfe_loop(FeLower *L, FeStmt *s) {
-  FeBlock  block = hdfe_block_begin(L);
+  FeBlock block = hdfe_block_begin(L);
   IrValue *from = NULL, *to = NULL;
-  bool     ok = true;
+  bool ok = true;
   if (s->kind == FE_RANGE) ok = s->b && range_ends(L, s, &from, &to);
   if (s->init) hdfe_stmt(L, s->init);
   if (ok) {

@@ -20,6 +20,8 @@ typedef enum FeExKind {
   FE_X_VALUE, /* v                                                                */
 } FeExKind;
 
+typedef struct FeChoice FeChoice;
+
 typedef struct FeEx {
   FeExKind    kind;
   IrValue    *v;
@@ -27,7 +29,13 @@ typedef struct FeEx {
   double      f;
   const char *text; /* of a float literal as written: rounded once, to the type it takes */
   bool        negative; /* text was negated                                              */
+  const FeChoice *choice; /* c ? 1 : 2, which is still untyped: FLOAT if either side is    */
 } FeEx;
+
+struct FeChoice {
+  IrValue *c;
+  FeEx     a, b;
+};
 
 /* A value known when the kernel is compiled, outside of any function. */
 struct FeKonst {
@@ -101,6 +109,7 @@ struct FeLower {
   FeLower      *caller;   /* whose call caused this lowering */
   FeSpan        call_span;
   uint32_t      depth, rounds;
+  const IrType *wanted;   /* of the ?: that is lowered next, if its sides are untyped; or NULL */
   FeVar       **refs;     /* ref parameters that are returned */
   uint32_t      nrefs;
 };

@@ -7,12 +7,16 @@ static FeEx wrong_types(FeLower *L, FeTok op, FeEx x, FeEx y, FeExpr *e) {
   const IrType *b = y.kind == FE_X_VALUE ? hdir_elem_scalar(y.v->type) : NULL;
   if (a && b && a != b && hdfe_is_number(a) && hdfe_is_number(b))
     hdfe_hint(L->fe, r, "convert one side: %s(..)", hdfe_shown_type(L, hdir_is_float(b) ? y.v->type : x.v->type));
+  else if (x.kind == FE_X_FLOAT || y.kind == FE_X_FLOAT)
+    hdfe_hint(L->fe, r, "convert the other side: f32(..)");
   else if ((op == TK_AMP || op == TK_BAR) && a && hdir_is_float(a))
     hdfe_hint(L->fe, r, "bits of a float: bitcast<u32>(x)");
   return hdfe_ex_error();
 }
 
-static bool is_comparison(FeTok op) { return op == TK_EQ || op == TK_NE || op == TK_LE || op == TK_LT || op == TK_GE || op == TK_GT; }
+static bool is_comparison(FeTok op) {
+  return op == TK_EQ || op == TK_NE || op == TK_LE || op == TK_LT || op == TK_GE || op == TK_GT;
+}
 
 static IrOp ir_op(FeTok op) {
   switch (op) {
@@ -86,7 +90,7 @@ static bool take_type(FeLower *L, FeEx *x, const IrType *other, FeSpan span, boo
 /* x < 0 for unsigned x and the like; and a variable against itself. */
 static void warn_always(FeLower *L, FeTok op, IrValue *x, IrValue *y, FeExpr *e) {
   const char *known = NULL;
-  bool        same = e->a->kind == FE_NAME && e->b->kind == FE_NAME && e->a->name == e->b->name;
+  bool same = e->a->kind == FE_NAME && e->b->kind == FE_NAME && e->a->name == e->b->name;
   if (L->fn && L->fn->ngenerics) return;
   if (same && !hdir_is_float(x->type))
     known = op == TK_EQ || op == TK_LE || op == TK_GE ? "true" : "false";
@@ -104,8 +108,8 @@ static FeEx emit(FeLower *L, FeTok op, IrValue *x, IrValue *y, FeExpr *e) {
 }
 
 static FeEx by_function(FeLower *L, FeTok op, FeEx x, FeEx y, FeExpr *e) {
-  FeEx        args[2] = {x, y};
-  bool        found = false;
+  FeEx args[2] = {x, y};
+  bool found = false;
   const char *name = hdb_printf(L->fe->arena, "operator%s", hdfe_token_text(op));
   const IrType *s = x.kind == FE_X_VALUE ? hdir_elem_scalar(x.v->type) : NULL;
   if (op == TK_PERCENT && s && hdir_is_float(s)) name = "fmod";
@@ -116,10 +120,17 @@ static FeEx by_function(FeLower *L, FeTok op, FeEx x, FeEx y, FeExpr *e) {
 FeEx hdfe_binary(FeLower *L, FeTok op, FeEx x, FeEx y, FeExpr *e) {
   FeExpr *ea = e->a, *eb = e->b ? e->b : e->a;
   if (x.kind == FE_X_ERROR || y.kind == FE_X_ERROR) return hdfe_ex_error();
+  if (is_untyped(x) && is_untyped(y) && (x.choice || y.choice)) { /* one of them settles it for both */
+    FeEx *first = x.kind == FE_X_FLOAT || y.kind != FE_X_FLOAT ? &x : &y;
+    *first = hdfe_ex(hdfe_default(L, *first, e->span));
+    if (first->kind == FE_X_ERROR) return hdfe_ex_error();
+  }
   if (is_untyped(x) && is_untyped(y)) return hdfe_fold(L, op, x, y, e->span);
   bool failed = false;
-  if (is_untyped(x) && y.kind == FE_X_VALUE && !take_type(L, &x, y.v->type, ea->span, &failed)) return by_function(L, op, x, y, e);
-  if (is_untyped(y) && x.kind == FE_X_VALUE && !take_type(L, &y, x.v->type, eb->span, &failed)) return by_function(L, op, x, y, e);
+  if (is_untyped(x) && y.kind == FE_X_VALUE && !take_type(L, &x, y.v->type, ea->span, &failed))
+    return by_function(L, op, x, y, e);
+  if (is_untyped(y) && x.kind == FE_X_VALUE && !take_type(L, &y, x.v->type, eb->span, &failed))
+    return by_function(L, op, x, y, e);
   if (failed) return hdfe_ex_error();
   if (x.kind != FE_X_VALUE || y.kind != FE_X_VALUE) return wrong_types(L, op, x, y, e);
   const IrType *a = x.v->type, *b = y.v->type;
@@ -148,17 +159,19 @@ static FeEx unary_untyped(FeLower *L, FeTok op, FeEx x, FeExpr *e) {
 }
 
 FeEx hdfe_unary(FeLower *L, FeTok op, FeEx x, FeExpr *e) {
+  if (x.choice) x = hdfe_ex(hdfe_default(L, x, e->span));
+  if (x.kind == FE_X_ERROR) return x;
   if (is_untyped(x)) return unary_untyped(L, op, x, e);
   if (x.kind == FE_X_VALUE) {
     const IrType *t = x.v->type, *s = hdir_elem_scalar(t);
-    bool          flat = hdir_is_scalar(t) || t->kind == IR_VEC;
+    bool flat = hdir_is_scalar(t) || t->kind == IR_VEC;
     if (op == TK_PLUS && s && hdfe_is_number(s)) return x;
     if (op == TK_MINUS && s && hdfe_is_number(s) && t->kind != IR_TRANSFORM) return hdfe_ex(hdir_un(L->b, IR_neg, x.v));
     if (op == TK_BANG && flat && s->kind == IR_BOOL) return hdfe_ex(hdir_un(L->b, IR_not, x.v));
     if (op == TK_TILDE && flat && (hdir_is_int(s) || s->kind == IR_BOOL)) return hdfe_ex(hdir_un(L->b, IR_not, x.v));
-    bool        found = false;
+    bool found = false;
     const char *name = hdb_printf(L->fe->arena, "operator%s", hdfe_token_text(op));
-    FeEx        r = hdfe_call_named(L, hdfe_name(L->fe, name), 1, &x, e, &found);
+    FeEx r = hdfe_call_named(L, hdfe_name(L->fe, name), 1, &x, e, &found);
     if (found) return r;
   }
   FeReport *r = hdfe_error(L, e->span, FE_D_unary_type, hdfe_token_text(op), hdfe_shown(L, x));

@@ -9,10 +9,10 @@
 enum { CONCRETE = 16 }; /* how much a parameter without generics says; below are the classes and shapes */
 
 typedef struct Matching {
-  FeLower       in; /* the candidate's unit and bindings */
-  FeFn         *fn;
-  FeBind       *binds;
-  int           penalty, specific;
+  FeLower in; /* the candidate's unit and bindings */
+  FeFn *fn;
+  FeBind *binds;
+  int penalty, specific;
 } Matching;
 
 static bool class_has(FeClass c, const IrType *t) {
@@ -30,7 +30,6 @@ static int generic_of(const Matching *m, const char *name) {
     if (m->fn->generics[i].name == name) return (int)i;
   return -1;
 }
-
 
 static bool bind_type(Matching *m, int g, const IrType *t) {
   FeBind *b = &m->binds[g];
@@ -58,8 +57,8 @@ static bool match_type(Matching *m, const FeTypeRef *p, const IrType *t);
 static bool match_family(Matching *m, const FeTypeRef *p, const IrType *t) {
   static const struct {
     const char *name;
-    IrKind      kind;
-  } all[] = {{"vec", IR_VEC},       {"mat", IR_MAT}, {"quat", IR_QUAT}, {"transform", IR_TRANSFORM},
+    IrKind kind;
+  } all[] = {{"vec", IR_VEC},         {"mat", IR_MAT},    {"quat", IR_QUAT}, {"transform", IR_TRANSFORM},
              {"spatial", IR_SPATIAL}, {"array", IR_ARRAY}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (strcmp(all[i].name, p->name) != 0) continue;

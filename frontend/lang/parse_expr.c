@@ -13,7 +13,7 @@ FeExpr *hdfe_expr_new(FeParser *p, FeExprKind kind, FeSpan span) {
 /* One more than the deepest child; a tree that is too deep is reported once and cut. */
 static FeExpr *with_depth(FeParser *p, FeExpr *e) {
   uint32_t d = 0;
-  FeExpr  *parts[3] = {e->a, e->b, e->c};
+  FeExpr *parts[3] = {e->a, e->b, e->c};
   for (int i = 0; i < 3; i++)
     if (parts[i] && parts[i]->depth > d) d = parts[i]->depth;
   for (uint32_t i = 0; i < e->nargs; i++)
@@ -72,11 +72,11 @@ static void parse_args(FeParser *p, FeExpr *e, FeTok close, FeSpan opened) {
 
 /* The fields of S{a: 1, b: 2}; the brace is at hand. */
 static void parse_init_fields(FeParser *p, FeExpr *e) {
-  FeSpan   opened = hdfe_tok(p)->span;
+  FeSpan opened = hdfe_tok(p)->span;
   uint32_t cap = 0, ncap = 0, nnames = 0, scap = 0, nspans = 0;
   hdfe_advance(p);
   while (!p->panic && hdfe_peek(p) != TK_RBRACE && hdfe_peek(p) != TK_END) {
-    FeSpan      span;
+    FeSpan span;
     const char *name = hdfe_expect_name(p, "the name of a field", &span);
     if (!name || !hdfe_expect(p, TK_COLON)) break;
     FeExpr *value = hdfe_parse_initialiser(p);
@@ -94,13 +94,13 @@ static FeExpr *parse_applied_name(FeParser *p) {
   uint32_t behind = hdfe_peek_at(p, 1) == TK_LT ? hdfe_skip_generics(p, p->at + 1) : p->at + 1;
   if (!behind) return NULL;
   FeTok next = p->u->tokens[behind].kind;
-  bool  init = next == TK_LBRACE;
+  bool init = next == TK_LBRACE;
   if (init) {
     const FeToken *f = &p->u->tokens[behind + 1]; /* S{} or S{name: ..; else the brace is a block's */
     init = f->kind == TK_RBRACE || (f->kind == TK_NAME && f[1].kind == TK_COLON);
   }
   if (next != TK_LPAREN && !init) return NULL;
-  FeExpr    *e = hdfe_expr_new(p, init ? FE_INIT : FE_CALL, t->span);
+  FeExpr *e = hdfe_expr_new(p, init ? FE_INIT : FE_CALL, t->span);
   FeTypeRef *callee = HDB_NEW(p->fe->arena, FeTypeRef);
   callee->name = e->name = t->text;
   callee->span = t->span;
@@ -125,8 +125,8 @@ static FeExpr *parse_applied_name(FeParser *p) {
 static FeExpr *parse_literal(FeParser *p) {
   static const FeExprKind kinds[] = {[TK_INT] = FE_INT, [TK_FLOAT] = FE_FLOAT, [TK_STRING] = FE_STRING};
   FeToken *t = hdfe_tok(p);
-  bool     word = t->kind == TK_true || t->kind == TK_false;
-  FeExpr  *e = hdfe_expr_new(p, word ? FE_BOOL : kinds[t->kind], t->span);
+  bool word = t->kind == TK_true || t->kind == TK_false;
+  FeExpr *e = hdfe_expr_new(p, word ? FE_BOOL : kinds[t->kind], t->span);
   e->text = t->text;
   e->suffix = t->suffix;
   e->integer = word ? t->kind == TK_true : t->integer;
@@ -164,17 +164,15 @@ static FeExpr *parse_primary(FeParser *p) {
     e->span = hdfe_span_to_here(p, t->span);
     return with_depth(p, e);
   }
-  default:
-    hdfe_syntax_error(p, FE_D_expected_expression, NULL);
-    return hdfe_expr_new(p, FE_ERROR_EXPR, t->span);
+  default: hdfe_syntax_error(p, FE_D_expected_expression, NULL); return hdfe_expr_new(p, FE_ERROR_EXPR, t->span);
   }
 }
 
 static FeExpr *parse_field(FeParser *p, FeExpr *base) {
-  FeSpan      at;
+  FeSpan at;
   const char *name = hdfe_expect_name(p, "the name of a field", &at);
   if (!name) return hdfe_expr_new(p, FE_ERROR_EXPR, base->span);
-  bool    call = hdfe_peek(p) == TK_LPAREN;
+  bool call = hdfe_peek(p) == TK_LPAREN;
   FeExpr *e = hdfe_expr_new(p, call ? FE_METHOD : FE_FIELD, base->span);
   e->at = at;
   e->a = base;
@@ -191,7 +189,7 @@ static FeExpr *parse_postfix(FeParser *p) {
   FeExpr *e = parse_primary(p);
   while (!p->panic) {
     FeToken *t = hdfe_tok(p);
-    FeSpan   start = e->span;
+    FeSpan start = e->span;
     if (hdfe_accept(p, TK_DOT)) {
       e = parse_field(p, e);
     } else if (hdfe_accept(p, TK_LBRACK)) {
@@ -205,7 +203,7 @@ static FeExpr *parse_postfix(FeParser *p) {
       break;
     }
     e->span = hdfe_span_to_here(p, start);
-    e = with_depth(p, e);
+    e = p->panic ? hdfe_expr_new(p, FE_ERROR_EXPR, start) : with_depth(p, e);
   }
   return e;
 }
@@ -232,7 +230,7 @@ static FeExpr *parse_binary(FeParser *p, int least) {
   FeExpr *e = parse_unary(p);
   while (!p->panic) {
     FeToken *t = hdfe_tok(p);
-    int      prec = precedence(t->kind);
+    int prec = precedence(t->kind);
     if (prec == 0 || prec < least) break;
     hdfe_advance(p);
     FeExpr *x = hdfe_expr_new(p, FE_BINARY, e->span);

@@ -26,8 +26,11 @@ static FeSpan span_behind_last(const FeParser *p) {
   return (FeSpan){last.line, last.col + last.len, 1};
 }
 
+/* The lexer has reported something here already. */
+static bool beside_bad(const FeParser *p) { return hdfe_tok(p)->bad || (p->at > 0 && p->u->tokens[p->at - 1].bad); }
+
 void hdfe_syntax_error(FeParser *p, FeDiagId id, const char *what) {
-  if (!p->panic) {
+  if (!p->panic && !beside_bad(p)) {
     FeSpan span = id == FE_D_expected ? span_behind_last(p) : hdfe_tok(p)->span;
     if (what)
       hdfe_report(p->fe, p->u, span, id, what, hdfe_token_shown(p));
@@ -52,6 +55,10 @@ bool hdfe_expect(FeParser *p, FeTok t) {
 bool hdfe_close(FeParser *p, FeTok t, FeSpan opened) {
   if (p->panic) return false;
   if (hdfe_accept(p, t)) return true;
+  if (beside_bad(p)) {
+    p->panic = true;
+    return false;
+  }
   if (hdfe_peek(p) == TK_END) {
     const char *open = t == TK_RPAREN ? "(" : t == TK_RBRACE ? "{" : "[";
     hdfe_report(p->fe, p->u, opened, FE_D_not_closed, open);
@@ -141,8 +148,8 @@ static FeTypeRef *type_new(FeParser *p, FeTypeKind kind, FeSpan span) {
 /* A type or a size. A lone name may be either, which only its declaration tells: it gets both readings. */
 static FeTypeRef *parse_type_arg(FeParser *p) {
   FeToken *t = hdfe_tok(p);
-  FeTok    next = hdfe_peek_at(p, 1);
-  bool     name = t->kind == TK_NAME && (next == TK_COMMA || next == TK_GT || next == TK_SHR || next == TK_LT);
+  FeTok next = hdfe_peek_at(p, 1);
+  bool name = t->kind == TK_NAME && (next == TK_COMMA || next == TK_GT || next == TK_SHR || next == TK_LT);
   if (name) {
     FeTypeRef *type = hdfe_parse_type(p);
     if (type->kind == FE_TYPE_NAME && type->nargs == 0) {
@@ -159,8 +166,8 @@ static FeTypeRef *parse_type_arg(FeParser *p) {
 
 FeTypeRef **hdfe_parse_type_args(FeParser *p, uint32_t *n) {
   FeTypeRef **args = NULL;
-  uint32_t    cap = 0;
-  FeSpan      opened = hdfe_tok(p)->span;
+  uint32_t cap = 0;
+  FeSpan opened = hdfe_tok(p)->span;
   *n = 0;
   hdfe_advance(p);
   do {
@@ -172,7 +179,7 @@ FeTypeRef **hdfe_parse_type_args(FeParser *p, uint32_t *n) {
 }
 
 FeTypeRef *hdfe_parse_type(FeParser *p) {
-  FeToken   *t = hdfe_tok(p);
+  FeToken *t = hdfe_tok(p);
   FeTypeRef *type = type_new(p, FE_TYPE_NAME, t->span);
   if (!hdfe_enter(p)) return type;
   if (t->kind == TK_NAME) {
@@ -191,7 +198,7 @@ FeTypeRef *hdfe_parse_axes(FeParser *p, FeTypeRef *elem, bool arrays) {
   if (p->panic || hdfe_peek(p) != TK_LBRACK) return elem;
   if (!hdfe_enter(p)) return elem;
   FeSpan opened = hdfe_tok(p)->span;
-  FeTok  next = hdfe_peek_at(p, 1);
+  FeTok next = hdfe_peek_at(p, 1);
   hdfe_advance(p);
   FeTypeRef *type = type_new(p, FE_TYPE_FIXED, opened);
   if (arrays && (next == TK_RBRACK || next == TK_COMMA)) {
@@ -215,7 +222,7 @@ FeTypeRef *hdfe_parse_axes(FeParser *p, FeTypeRef *elem, bool arrays) {
 static FeClass class_of(FeParser *p, const char *name, FeSpan span) {
   static const struct {
     const char *name;
-    FeClass     cls;
+    FeClass cls;
   } all[] = {{"any", FE_ANY},         {"number", FE_NUMBER}, {"float", FE_FLOATS},
              {"integer", FE_INTEGER}, {"signed", FE_SIGNED}, {"int", FE_SIZE}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -227,14 +234,14 @@ static FeClass class_of(FeParser *p, const char *name, FeSpan span) {
 /* <T: float, N: int>; a class left out is any */
 static void parse_generics(FeParser *p, FeFn *f) {
   uint32_t cap = 0;
-  FeSpan   opened = hdfe_tok(p)->span;
+  FeSpan opened = hdfe_tok(p)->span;
   hdfe_advance(p);
   do {
     FeGeneric g = {.cls = FE_ANY};
     g.name = hdfe_expect_name(p, "the name of a generic parameter", &g.span);
     if (!g.name) return;
     if (hdfe_accept(p, TK_COLON)) {
-      FeSpan      span;
+      FeSpan span;
       const char *cls = hdfe_expect_name(p, "any, number, float, integer, signed or int", &span);
       if (cls) g.cls = class_of(p, cls, span);
     }
@@ -249,6 +256,7 @@ static void parse_param(FeParser *p, FeFn *f, uint32_t *cap) {
   if (hdfe_accept(p, TK_const)) {
     a.is_const = true;
     if (!f->is_kernel) hdfe_report(p->fe, p->u, a.span, FE_D_const_param_fn);
+    a.is_const = f->is_kernel;
   } else if (hdfe_accept(p, TK_ref)) {
     a.is_ref = true;
     if (f->is_kernel) hdfe_report(p->fe, p->u, a.span, FE_D_kernel_ref);
@@ -275,10 +283,13 @@ static const char *parse_operator_name(FeParser *p) {
 
 static void check_operator(FeParser *p, const FeFn *f) {
   const char *op = f->name + strlen("operator");
-  bool        unary = strcmp(op, "~") == 0 || strcmp(op, "!") == 0, either = strcmp(op, "-") == 0;
-  bool        ok = unary ? f->nparams == 1 : either ? f->nparams == 1 || f->nparams == 2 : f->nparams == 2;
+  bool unary = strcmp(op, "~") == 0 || strcmp(op, "!") == 0, either = strcmp(op, "-") == 0;
+  bool ok = unary ? f->nparams == 1 : either ? f->nparams == 1 || f->nparams == 2 : f->nparams == 2;
   if (!ok)
-    hdfe_report(p->fe, p->u, f->span, FE_D_operator_params, op, unary ? "one" : either ? "one or two" : "two",
+    hdfe_report(p->fe, p->u, f->span, FE_D_operator_params, op,
+                unary    ? "one parameter"
+                : either ? "one or two parameters"
+                         : "two parameters",
                 f->nparams);
 }
 
@@ -295,7 +306,7 @@ static void add_fn(FeParser *p, FeFn *f) {
 }
 
 static void parse_fn(FeParser *p, bool fast) {
-  FeFn    *f = HDB_NEW(p->fe->arena, FeFn);
+  FeFn *f = HDB_NEW(p->fe->arena, FeFn);
   uint32_t cap = 0;
   f->unit = p->u;
   f->fast = fast;
@@ -303,7 +314,8 @@ static void parse_fn(FeParser *p, bool fast) {
   hdfe_advance(p);
   f->span = hdfe_tok(p)->span;
   bool op = !f->is_kernel && hdfe_accept(p, TK_operator);
-  f->name = op ? parse_operator_name(p) : hdfe_expect_name(p, f->is_kernel ? "the name of the kernel" : "the name of the function", &f->span);
+  f->name = op ? parse_operator_name(p)
+               : hdfe_expect_name(p, f->is_kernel ? "the name of the kernel" : "the name of the function", &f->span);
   if (!f->name) return;
   if (op) f->span = hdfe_span_to_here(p, f->span);
   if (hdfe_peek(p) == TK_LT) parse_generics(p, f);
@@ -334,7 +346,7 @@ static void parse_fn(FeParser *p, bool fast) {
 
 static void parse_struct(FeParser *p) {
   FeStruct *s = HDB_NEW(p->fe->arena, FeStruct);
-  uint32_t  cap = 0;
+  uint32_t cap = 0;
   s->unit = p->u;
   hdfe_advance(p);
   s->name = hdfe_expect_name(p, "the name of the struct", &s->span);
@@ -403,7 +415,7 @@ static void parse_import(FeParser *p) {
     i.name = hdfe_tok(p)->text;
     hdfe_advance(p);
   } else {
-    FeSpan      span;
+    FeSpan span;
     const char *part = hdfe_expect_name(p, "a module's name, or a file's in quotes", &span);
     i.name = part;
     while (part && (hdfe_accept(p, TK_DOT) || hdfe_accept(p, TK_SLASH))) {
@@ -420,7 +432,7 @@ static void parse_import(FeParser *p) {
 static bool parse_attributes(FeParser *p) {
   bool fast = false;
   while (hdfe_accept(p, TK_AT)) {
-    FeSpan      span;
+    FeSpan span;
     const char *name = hdfe_expect_name(p, "the name of an attribute", &span);
     if (!name) return fast;
     if (strcmp(name, "fast") == 0)
@@ -477,7 +489,7 @@ void hdfe_parse(FeCompiler *fe, FeUnit *u) {
 
 FeExpr *hdfe_parse_value(FeCompiler *fe, FeUnit *u) {
   FeParser p = parser_new(fe, u);
-  FeExpr  *e = hdfe_parse_initialiser(&p);
+  FeExpr *e = hdfe_parse_initialiser(&p);
   if (!p.panic && hdfe_peek(&p) != TK_END) hdfe_syntax_error(&p, FE_D_expected, "the end of the value");
   return e;
 }

@@ -53,7 +53,7 @@ out:
 /* The body of an if or loop. A lone ; is most often a slip. */
 static FeStmt *parse_body(FeParser *p, const char *what) {
   FeToken *t = hdfe_tok(p);
-  FeStmt  *s = parse_stmt(p);
+  FeStmt *s = parse_stmt(p);
   if (t->kind == TK_SEMI && !p->panic) hdfe_report(p->fe, p->u, t->span, FE_D_empty_body, what);
   return s;
 }
@@ -95,7 +95,8 @@ static FeStmt *parse_decl(FeParser *p) {
   if (hdfe_accept(p, TK_SET))
     s->a = hdfe_parse_initialiser(p);
   else if (s->how != FE_VAR)
-    hdfe_syntax_error(p, FE_D_expected, s->how == FE_LET ? "= and the value of the variable" : "= and the value of the constant");
+    hdfe_syntax_error(p, FE_D_expected,
+                      s->how == FE_LET ? "= and the value of the variable" : "= and the value of the constant");
   else if (!s->type)
     hdfe_syntax_error(p, FE_D_expected, "= and a value, or a type before the name");
   return s;
@@ -254,7 +255,7 @@ FeStmt *hdfe_parse_static_assert(FeParser *p) {
 }
 
 static FeStmt *parse_jump(FeParser *p) {
-  FeTok   t = hdfe_peek(p);
+  FeTok t = hdfe_peek(p);
   FeStmt *s = stmt_new(p, t == TK_break ? FE_BREAK : t == TK_continue ? FE_CONTINUE : FE_RETURN);
   hdfe_advance(p);
   if (t == TK_return && hdfe_peek(p) != TK_SEMI) s->a = hdfe_parse_expr(p);
@@ -296,13 +297,13 @@ static FeStmt *parse_stmt(FeParser *p) {
 }
 
 FeStmt *hdfe_parse_block(FeParser *p) {
-  FeStmt  *s = stmt_new(p, FE_BLOCK);
+  FeStmt *s = stmt_new(p, FE_BLOCK);
   uint32_t cap = 0;
-  FeSpan   opened = s->span;
+  FeSpan opened = s->span;
   if (!hdfe_expect(p, TK_LBRACE)) return s;
   while (hdfe_peek(p) != TK_RBRACE && hdfe_peek(p) != TK_END) {
     uint32_t before = p->at;
-    FeTok    t = hdfe_peek(p);
+    FeTok t = hdfe_peek(p);
     if (t == TK_kernel || t == TK_fn || t == TK_struct || t == TK_import) break; /* the brace is missing */
     FeStmt *inner = parse_stmt(p);
     HDB_PUSH(p->fe->arena, s->list, s->nlist, cap, inner);

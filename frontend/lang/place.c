@@ -58,7 +58,7 @@ static FePlace bad_swizzle(FeLower *L, const FePlace *p, FeExpr *e) {
 }
 
 static FePlace swizzle(FeLower *L, FePlace p, FeExpr *e) {
-  size_t   n = strlen(e->name);
+  size_t n = strlen(e->name);
   IrValue *flat[4];
   uint32_t seen = 0;
   if (n > 4) return bad_swizzle(L, &p, e);
@@ -80,13 +80,13 @@ static FePlace swizzle(FeLower *L, FePlace p, FeExpr *e) {
 /* t.p, t.q, s.w, s.v: neighbouring parts under a name */
 static FePlace half(FeLower *L, FePlace p, FeExpr *e, const char *names, uint32_t split) {
   IrValue *flat[4];
-  bool     second = e->name[0] == names[1];
+  bool second = e->name[0] == names[1];
   if (e->name[1] || (!second && e->name[0] != names[0])) {
     FeReport *r = hdfe_error(L, e->at, FE_D_unknown_field, hdfe_shown_type(L, p.type), e->name);
     hdfe_hint(L->fe, r, "its fields are %c and %c", names[0], names[1]);
     return place_error();
   }
-  uint32_t      first = second ? split : 0, n = second ? p.type->nparts - split : split;
+  uint32_t first = second ? split : 0, n = second ? p.type->nparts - split : split;
   const IrType *elem = p.type->elem;
   for (uint32_t i = 0; i < n; i++) flat[i] = hdfe_i32(L, first + i);
   const IrType *type = n == 4 ? hdir_quat(hdfe_types(L), elem) : hdir_vec(hdfe_types(L), elem, n);
@@ -158,7 +158,7 @@ static IrValue *index_value(FeLower *L, FeExpr *e) {
     return NULL;
   }
   IrKind k = x.v->type->kind;
-  bool   wide = k == IR_I64 || k == IR_U64 || k == IR_U32;
+  bool wide = k == IR_I64 || k == IR_U64 || k == IR_U32;
   hdfe_at(L, e->span);
   return hdir_cvt(L->b, hdfe_scalar(L, wide ? IR_I64 : IR_I32), x.v);
 }
@@ -166,9 +166,9 @@ static IrValue *index_value(FeLower *L, FeExpr *e) {
 /* The bounds option: report an index outside 0..limit, and say in p->ok that nothing may be touched. */
 static void check_bounds(FeLower *L, FePlace *p, IrValue *index, IrValue *limit, const char *name) {
   const IrType *i64 = hdfe_scalar(L, IR_I64);
-  IrValue      *i = hdir_cvt(L->b, i64, index), *n = hdir_cvt(L->b, i64, limit);
-  IrValue      *c = hdir_bin(L->b, IR_and, hdir_bin(L->b, IR_ge, i, hdir_const_int(L->b->fn, i64, 0)),
-                             hdir_bin(L->b, IR_lt, i, n));
+  IrValue *i = hdir_cvt(L->b, i64, index), *n = hdir_cvt(L->b, i64, limit);
+  IrValue *c =
+      hdir_bin(L->b, IR_and, hdir_bin(L->b, IR_ge, i, hdir_const_int(L->b->fn, i64, 0)), hdir_bin(L->b, IR_lt, i, n));
   if (hdir_is_const(c) && hdir_const_i64(c)) return;
   hdir_check(L->b, c, i, n, name);
   p->ok = p->ok ? hdir_bin(L->b, IR_and, p->ok, c) : c;
@@ -176,10 +176,11 @@ static void check_bounds(FeLower *L, FePlace *p, IrValue *index, IrValue *limit,
 
 static FePlace index_array(FeLower *L, FePlace p, FeExpr *e) {
   const char *name = p.name ? p.name : "array";
-  IrValue    *array = hdfe_place_read(L, &p), *at[HD_MAX_DIMS];
-  uint32_t    ndim = array->type->rows;
+  IrValue *array = hdfe_place_read(L, &p), *at[HD_MAX_DIMS];
+  uint32_t ndim = array->type->rows;
   if (e->nargs != ndim) {
-    FeReport *r = hdfe_error(L, e->span, FE_D_index_count, hdfe_shown_type(L, array->type), ndim, e->nargs);
+    FeReport *r = hdfe_error(L, e->span, FE_D_index_count, hdfe_shown_type(L, array->type),
+                             hdb_printf(L->fe->arena, ndim == 1 ? "one index" : "%u indices", ndim), e->nargs);
     if (ndim == 2 && e->nargs == 1) hdfe_hint(L->fe, r, "write %s[i, j]", name);
     return place_error();
   }
@@ -199,11 +200,10 @@ static FePlace index_array(FeLower *L, FePlace p, FeExpr *e) {
 
 /* The row of a matrix: cols neighbours from index * cols on. */
 static void index_matrix(FeLower *L, FePlace *p, IrValue *index) {
-  uint32_t  cols = p->type->cols;
+  uint32_t cols = p->type->cols;
   IrValue **flat = HDB_NEW_N(L->fe->arena, IrValue *, cols);
-  IrValue  *first = hdir_bin(L->b, IR_mul, index, hdir_const_int(L->b->fn, index->type, cols));
-  for (uint32_t c = 0; c < cols; c++)
-    flat[c] = hdir_bin(L->b, IR_add, first, hdir_const_int(L->b->fn, index->type, c));
+  IrValue *first = hdir_bin(L->b, IR_mul, index, hdir_const_int(L->b->fn, index->type, cols));
+  for (uint32_t c = 0; c < cols; c++) flat[c] = hdir_bin(L->b, IR_add, first, hdir_const_int(L->b->fn, index->type, c));
   select_parts(L, p, cols, flat, true, hdir_vec(hdfe_types(L), p->type->elem, cols));
 }
 
@@ -224,7 +224,7 @@ static void index_parts(FeLower *L, FePlace *p, IrValue *index) {
 static FePlace index_composite(FeLower *L, FePlace p, FeExpr *e) {
   uint32_t limit = p.type->kind == IR_MAT ? p.type->rows : p.type->nparts;
   if (e->nargs != 1) {
-    FeReport *r = hdfe_error(L, e->span, FE_D_index_count, hdfe_shown_type(L, p.type), 1u, e->nargs);
+    FeReport *r = hdfe_error(L, e->span, FE_D_index_count, hdfe_shown_type(L, p.type), "one index", e->nargs);
     if (p.type->kind == IR_MAT || p.type->kind == IR_FIXED) hdfe_hint(L->fe, r, "write m[i][j]");
     return place_error();
   }
@@ -239,8 +239,7 @@ static FePlace index_composite(FeLower *L, FePlace p, FeExpr *e) {
     }
   } else if (L->fe->options->bounds) {
     check_bounds(L, &p, index, hdfe_i32(L, limit), p.name ? p.name : "vector");
-    if (p.ok && p.kind == FE_PLACE_MEMORY)
-      index = hdir_select(L->b, p.ok, index, hdir_const(L->b->fn, index->type, 0));
+    if (p.ok && p.kind == FE_PLACE_MEMORY) index = hdir_select(L->b, p.ok, index, hdir_const(L->b->fn, index->type, 0));
   }
   if (p.nparts)
     index_parts(L, &p, index);
@@ -276,8 +275,11 @@ static FePlace place_name(FeLower *L, FeExpr *e) {
   if (v && (v->kind == FE_VAR_VALUE || v->kind == FE_VAR_MEMORY)) {
     v->used = true;
     bool memory = v->kind == FE_VAR_MEMORY;
-    return (FePlace){.kind = memory ? FE_PLACE_MEMORY : FE_PLACE_VAR, .var = v, .value = memory ? v->value : NULL,
-                     .type = v->type, .name = v->name};
+    return (FePlace){.kind = memory ? FE_PLACE_MEMORY : FE_PLACE_VAR,
+                     .var = v,
+                     .value = memory ? v->value : NULL,
+                     .type = v->type,
+                     .name = v->name};
   }
   FeEx x = hdfe_expr(L, e);
   if (x.kind == FE_X_ERROR) return place_error();
@@ -360,6 +362,10 @@ bool hdfe_place_assignable(FeLower *L, const FePlace *p, FeExpr *e) {
     FeReport *r = hdfe_error(L, e->span, FE_D_assign_let, p->var->name, p->var->locked);
     if (strcmp(p->var->locked, "a let variable") == 0) hdfe_hint(L->fe, r, "declare it with var");
     note_declaration(L, r, p->var);
+    return false;
+  }
+  if (e->kind == FE_NAME && (p->kind == FE_PLACE_VALUE || p->kind == FE_PLACE_UNTYPED)) {
+    hdfe_error(L, e->span, FE_D_assign_let, e->name, "a constant");
     return false;
   }
   if (p->kind == FE_PLACE_VALUE || p->kind == FE_PLACE_UNTYPED) {

@@ -60,22 +60,24 @@ void hdfe_scoped(FeLower *L, FeStmt *s) {
   hdfe_block_end(L, b);
 }
 
-/* A variable that holds x, in memory if it has to be. */
-static FeVar *declare_value(FeLower *L, const FeStmt *s, IrValue *x) {
-  bool   memory = hdfe_has_fixed(x->type) && !hdfe_has_array(x->type);
-  FeVar *v = hdfe_declare(L, s->name, s->name_span, memory ? FE_VAR_MEMORY : FE_VAR_VALUE, x->type);
+static bool needs_memory(const IrType *t) { return hdfe_has_fixed(t) && !hdfe_has_array(t); }
+
+/* A variable that holds x, or zero; in memory if it has to be. */
+static FeVar *declare_value(FeLower *L, const FeStmt *s, const IrType *t, IrValue *x) {
+  bool memory = needs_memory(t);
+  FeVar *v = hdfe_declare(L, s->name, s->name_span, memory ? FE_VAR_MEMORY : FE_VAR_VALUE, t);
   if (!memory) {
-    hdfe_var_set(L, v, x);
+    hdfe_var_set(L, v, x ? x : hdir_zero(L->b, t));
     return v;
   }
-  v->value = hdir_alloca(L->b, x->type);
+  v->value = hdir_alloca(L->b, t); /* zero already */
   v->value->name = s->name;
-  if (s->a) hdir_store(L->b, v->value, x); /* without one, an alloca is zero already */
+  if (x) hdir_store(L->b, v->value, x);
   return v;
 }
 
 static void decl_const(FeLower *L, FeStmt *s, const IrType *t, bool ok) {
-  FeEx     x = !ok ? hdfe_ex_error() : t ? hdfe_ex(hdfe_value(L, s->a, t)) : hdfe_expr(L, s->a);
+  FeEx x = !ok ? hdfe_ex_error() : t ? hdfe_ex(hdfe_value(L, s->a, t)) : hdfe_expr(L, s->a);
   FeKonst *k = hdfe_konst_of(L, x);
   if (!k && x.kind != FE_X_ERROR) hdfe_error(L, s->a->span, FE_D_not_constant);
   FeVar *v = hdfe_declare(L, s->name, s->name_span, k ? FE_VAR_KONST : FE_VAR_ERROR, NULL);
@@ -86,7 +88,7 @@ static void decl_const(FeLower *L, FeStmt *s, const IrType *t, bool ok) {
 static void stmt_decl(FeLower *L, FeStmt *s) {
   if (!s->name) return;
   const IrType *t = s->type ? hdfe_type(L, s->type) : NULL;
-  bool          ok = t || !s->type;
+  bool ok = t || !s->type;
   if (s->how == FE_CONST) {
     if (s->a) decl_const(L, s, t, ok);
     return;
@@ -98,17 +100,16 @@ static void stmt_decl(FeLower *L, FeStmt *s) {
   IrValue *x = NULL;
   if (s->a && (ok || s->a->kind != FE_LIST)) x = hdfe_value(L, s->a, t);
   hdfe_at(L, s->name_span);
-  if (!s->a && t && ok) x = hdir_zero(L->b, t);
-  if (x && s->how == FE_VAR && hdfe_has_array(x->type)) {
+  if (x && ok && s->how == FE_VAR && hdfe_has_array(x->type)) {
     FeReport *r = hdfe_error(L, s->name_span, FE_D_mixed_arrays);
     hdfe_hint(L->fe, r, "let %s = ..; gives it another name", s->name);
-    x = NULL;
+    ok = false;
   }
-  if (!x || !ok) {
+  if (!ok || (s->a && !x)) {
     hdfe_declare(L, s->name, s->name_span, FE_VAR_ERROR, NULL);
     return;
   }
-  FeVar *v = declare_value(L, s, x);
+  FeVar *v = declare_value(L, s, x ? x->type : t, x);
   if (s->how == FE_LET) v->locked = "a let variable";
 }
 
@@ -145,8 +146,8 @@ static void assign_op(FeLower *L, FeStmt *s, FePlace *p, FeEx y) {
 
 /* Writing a variable does not count as using it. */
 static FePlace target(FeLower *L, FeExpr *e) {
-  FeVar  *v = e->kind == FE_NAME ? hdfe_find_var(L, e->name) : NULL;
-  bool    used = v && v->used;
+  FeVar *v = e->kind == FE_NAME ? hdfe_find_var(L, e->name) : NULL;
+  bool used = v && v->used;
   FePlace p = hdfe_place(L, e);
   if (v) v->used = used;
   return p;
@@ -213,13 +214,13 @@ static bool if_side(FeLower *L, const FeCarried *c, FeStmt *s) {
 
 static void stmt_if(FeLower *L, FeStmt *s) {
   IrValue *cond = hdfe_condition(L, s->a);
-  FeVars   vars = {0};
+  FeVars vars = {0};
   hdfe_assigned_stmt(L, s->body, &vars);
   hdfe_assigned_stmt(L, s->other, &vars);
   FeCarried c = hdfe_carried(L, vars);
   hdfe_at(L, s->span);
   IrInst *inst = hdir_if_begin(L->b, cond, vars.n, c.types);
-  bool    reached = if_side(L, &c, s->body);
+  bool reached = if_side(L, &c, s->body);
   hdir_if_else(L->b, inst);
   reached |= if_side(L, &c, s->other);
   hdir_end(L->b, inst);
@@ -244,7 +245,7 @@ static void stmt_static_assert(FeLower *L, FeStmt *s) {
 
 /* The function's results: its value, then what the ref parameters have become. */
 static void emit_return(FeLower *L, IrValue *x) {
-  uint32_t  n = 0;
+  uint32_t n = 0;
   IrValue **args = HDB_NEW_N(L->fe->arena, IrValue *, L->nrefs + 2);
   if (L->instance->result) args[n++] = x ? x : hdir_zero(L->b, L->instance->result); /* zero: after an error */
   for (uint32_t i = 0; i < L->nrefs; i++) args[n++] = L->refs[i]->value;
@@ -253,7 +254,7 @@ static void emit_return(FeLower *L, IrValue *x) {
 
 static void stmt_return(FeLower *L, FeStmt *s) {
   const IrType *want = L->instance->result;
-  IrValue      *x = NULL;
+  IrValue *x = NULL;
   if (s->a && !want) {
     FeEx ex = hdfe_expr(L, s->a);
     if (ex.kind != FE_X_ERROR) hdfe_error(L, s->a->span, FE_D_return_value, L->fn->name);
@@ -275,7 +276,8 @@ static void stmt_expr(FeLower *L, FeStmt *s) {
   if (call && call->op == IR_call) {
     if (call->nres > 1) return;
     for (uint32_t i = 0; i < call->nargs; i++)
-      if (hdfe_has_array(call->args[i]->type) || call->args[i]->type->kind == IR_PTR) return; /* called for its effect */
+      if (hdfe_has_array(call->args[i]->type) || call->args[i]->type->kind == IR_PTR)
+        return; /* called for its effect */
   }
   hdfe_report(L->fe, L->unit, s->a->span, FE_D_unused_result, s->a->name);
 }
@@ -322,9 +324,9 @@ void hdfe_stmt(FeLower *L, FeStmt *s) {
 
 static void declare_param(FeLower *L, uint32_t k, IrValue *x) {
   const FeParam *p = &L->fn->params[k];
-  const IrType  *t = L->instance->params[k];
-  bool           memory = hdfe_has_fixed(t) && !hdfe_has_array(t);
-  FeVar         *v = hdfe_declare(L, p->name, p->span, memory ? FE_VAR_MEMORY : FE_VAR_VALUE, t);
+  const IrType *t = L->instance->params[k];
+  bool memory = hdfe_has_fixed(t) && !hdfe_has_array(t);
+  FeVar *v = hdfe_declare(L, p->name, p->span, memory ? FE_VAR_MEMORY : FE_VAR_VALUE, t);
   v->is_param = true;
   v->value = x;
   x->name = p->name;
@@ -338,8 +340,8 @@ static void declare_param(FeLower *L, uint32_t k, IrValue *x) {
 
 static void declare_const_param(FeLower *L, uint32_t k) {
   const FeParam *p = &L->fn->params[k];
-  FeKonst       *value = hdfe_define(L, p->name, L->instance->params[k], p->span);
-  FeVar         *v = hdfe_declare(L, p->name, p->span, value ? FE_VAR_KONST : FE_VAR_ERROR, NULL);
+  FeKonst *value = hdfe_define(L, p->name, L->instance->params[k], p->span);
+  FeVar *v = hdfe_declare(L, p->name, p->span, value ? FE_VAR_KONST : FE_VAR_ERROR, NULL);
   v->konst = value;
   v->is_param = true;
   v->locked = "a const parameter";
@@ -359,7 +361,8 @@ void hdfe_lower_body(FeLower *L) {
   if (L->fn->body) hdfe_stmt(L, L->fn->body);
   hdfe_block_end(L, b);
   if (hdir_ended(L->b)) return;
-  if (L->instance->result && L->fn->body && !L->fe->full) hdfe_error(L, L->fn->body->end, FE_D_missing_return, L->fn->name);
+  if (L->instance->result && L->fn->body && !L->fe->full)
+    hdfe_error(L, L->fn->body->end, FE_D_missing_return, L->fn->name);
   hdfe_at(L, L->fn->body ? L->fn->body->end : L->fn->span);
   emit_return(L, NULL);
 }

@@ -46,6 +46,7 @@ typedef struct FeToken {
   const char *text;   /* names: interned; literals: the digits or the content */
   const char *suffix; /* numbers: "f64", or NULL                              */
   uint64_t    integer;
+  bool        bad; /* it, or what stood before it, was reported: the parser says no more */
 } FeToken;
 
 const char *hdfe_token_text(FeTok t); /* "+=", "while", "a name" */

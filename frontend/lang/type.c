@@ -5,8 +5,8 @@
 
 typedef struct Family {
   const char *name, *takes;
-  IrKind      kind;
-  uint32_t    nargs;
+  IrKind kind;
+  uint32_t nargs;
 } Family;
 
 static const Family families[] = {
@@ -90,7 +90,7 @@ FeStruct *hdfe_find_struct(FeLower *L, const char *name) {
   FeStruct *s = hdb_map_get_str(&L->unit->structs, name);
   for (uint32_t i = 0; !s && i < L->unit->nimports; i++) s = hdb_map_get_str(&L->unit->imports[i]->structs, name);
   if (s) return s;
-  FeUnit  *units[8];
+  FeUnit *units[8];
   uint32_t n = hdfe_library_units(L->fe, name, units);
   for (uint32_t i = 0; !s && i < n; i++) s = hdb_map_get_str(&units[i]->structs, name);
   return s;
@@ -132,9 +132,9 @@ const IrType *hdfe_struct_type(FeCompiler *fe, FeStruct *s) {
     return NULL;
   }
   s->state = FE_STRUCT_BUSY;
-  FeLower  L = hdfe_outside(fe, s->unit, NULL, NULL);
+  FeLower L = hdfe_outside(fe, s->unit, NULL, NULL);
   IrField *fields = HDB_NEW_N(fe->arena, IrField, s->nfields + 1);
-  bool     ok = true;
+  bool ok = true;
   for (uint32_t i = 0; i < s->nfields; i++) {
     fields[i].name = s->fields[i].name;
     fields[i].type = hdfe_type(&L, s->fields[i].type);
@@ -232,8 +232,8 @@ static const IrType *family_type(FeLower *L, const FeTypeRef *t, const Family *f
 }
 
 static const IrType *fixed_type(FeLower *L, const FeTypeRef *t) {
-  FeTypeRef     size = {.kind = FE_TYPE_SIZE, .span = t->size ? t->size->span : t->span, .size = t->size};
-  uint32_t      n = size_arg(L, &size, FE_MAX_FIXED);
+  FeTypeRef size = {.kind = FE_TYPE_SIZE, .span = t->size ? t->size->span : t->span, .size = t->size};
+  uint32_t n = size_arg(L, &size, FE_MAX_FIXED);
   const IrType *e = t->elem ? hdfe_type(L, t->elem) : NULL;
   if (!e || !n) return NULL;
   if (hdfe_has_array(e)) {

@@ -27,7 +27,7 @@ FeUnit *hdfe_unit_new(FeCompiler *fe, const char *path, const char *text, size_t
 
 FeUnit *hdfe_unit_library(FeCompiler *fe, const char *module) {
   const char *key = hdb_printf(fe->arena, "library %s", module);
-  FeUnit     *u = hdb_map_get_str(&fe->by_path, key);
+  FeUnit *u = hdb_map_get_str(&fe->by_path, key);
   if (u || !fe->options->library) return u;
   const char *text = fe->options->library(fe->options->user, module);
   if (!text) return NULL;
@@ -38,7 +38,7 @@ FeUnit *hdfe_unit_library(FeCompiler *fe, const char *module) {
 }
 
 typedef struct Found {
-  FeUnit  *units[8];
+  FeUnit *units[8];
   uint32_t n;
 } Found;
 
@@ -56,7 +56,7 @@ static void find_library(FeCompiler *fe, const char *name, Found *f) {
 
 uint32_t hdfe_library_units(FeCompiler *fe, const char *name, FeUnit *out[8]) {
   MapSlot *slot = hdb_map_slot(&fe->by_symbol, &name, sizeof name); /* interned: the pointer is the key */
-  Found   *f = slot->value;
+  Found *f = slot->value;
   if (!f) {
     f = HDB_NEW(fe->arena, Found);
     find_library(fe, name, f);
@@ -91,7 +91,7 @@ static FeUnit *unit_file(FeCompiler *fe, const char *path) {
   FeUnit *u = hdb_map_get_str(&fe->by_path, real);
   if (u) return u;
   size_t len = 0;
-  char  *text = read_file(fe, path, &len);
+  char *text = read_file(fe, path, &len);
   if (!text) return NULL;
   u = hdfe_unit_new(fe, path, text, len, false);
   hdb_map_set_str(&fe->by_path, real, u);
@@ -103,8 +103,8 @@ static FeUnit *unit_file(FeCompiler *fe, const char *path) {
 static FeUnit *find_file(FeCompiler *fe, const FeUnit *from, const char *name) {
   if (name[0] == '/') return unit_file(fe, name);
   const char *slash = strrchr(from->path, '/');
-  int         folder = slash ? (int)(slash - from->path) + 1 : 0;
-  FeUnit     *u = from->library ? NULL : unit_file(fe, hdb_printf(fe->arena, "%.*s%s", folder, from->path, name));
+  int folder = slash ? (int)(slash - from->path) + 1 : 0;
+  FeUnit *u = from->library ? NULL : unit_file(fe, hdb_printf(fe->arena, "%.*s%s", folder, from->path, name));
   for (uint32_t i = 0; !u && i < fe->options->npaths; i++)
     u = unit_file(fe, hdb_printf(fe->arena, "%s/%s", fe->options->paths[i], name));
   return u;
@@ -119,12 +119,13 @@ static FeUnit *find_import(FeCompiler *fe, FeUnit *from, const FeImport *i) {
 static void load_imports(FeCompiler *fe, FeUnit *u) {
   for (uint32_t k = 0; k < u->nimport_list; k++) {
     const FeImport *i = &u->import_list[k];
-    FeUnit         *found = find_import(fe, u, i);
+    FeUnit *found = find_import(fe, u, i);
     if (!found) {
       FeReport *r = hdfe_report(fe, u, i->span, FE_D_import_not_found,
                                 hdb_printf(fe->arena, i->is_file ? "the file '%s'" : "the module '%s'", i->name));
-      hdfe_hint(fe, r, i->is_file ? "files are looked for beside this one, then in the folders of -I"
-                                  : "a module is one of the library, or a file of that name: import \"path.hd\"");
+      hdfe_hint(fe, r,
+                i->is_file ? "files are looked for beside this one, then in the folders of -I"
+                           : "a module is one of the library, or a file of that name: import \"path.hd\"");
     } else if (found->state == FE_UNIT_BUSY) {
       hdfe_report(fe, u, i->span, FE_D_import_cycle, found->path);
     } else {
