@@ -1,12 +1,17 @@
 // tests/diff/check.cc -- every way to run a case, against the interpreter.
+#include <algorithm>
+#include <functional>
+
 #include "diff.h"
 
 namespace diff {
 namespace {
 
-std::vector<std::vector<int64_t>> Launches(const Case &c, const CheckOptions &o) {
+using Dims = std::vector<int64_t>;
+
+std::vector<Dims> Launches(const Case &c, const CheckOptions &o) {
   if (!c.ragged) return {c.dim};
-  std::vector<std::vector<int64_t>> all;
+  std::vector<Dims> all;
   for (int64_t n : o.inner) {
     all.push_back(c.dim);
     all.back().back() = n;
@@ -20,33 +25,131 @@ std::string Where(const Inputs &in, Layout layout, const std::string &how) {
   return text + (layout == Layout::kDense ? ", dense: " : ", strided: ");
 }
 
-} // namespace
+// What is compared with the truth.
+struct Rival {
+  std::string                               name;
+  std::function<std::string(Inputs *)>      run;
+  bool                                      dense_only = false;
+};
 
-Verdict Check(const Case &c, const CheckOptions &o) {
-  Copy canon(c.module);
-  std::string problem = canon.Run("canon");
-  if (!problem.empty()) return {true, problem};
-  std::vector<std::unique_ptr<Copy>> copies;
-  for (const std::string &pipeline : o.pipelines) {
-    copies.push_back(std::make_unique<Copy>(canon.module));
-    problem = copies.back()->Run(pipeline);
+class Checker {
+public:
+  Checker(const Case &c, const CheckOptions &o) : c_(c), o_(o), canon_(c.module) {}
+
+  Verdict Run() {
+    std::string problem = canon_.Run("canon");
+    if (problem.empty()) problem = MakeRivals();
     if (!problem.empty()) return {true, problem};
-  }
-  for (const std::vector<int64_t> &dim : Launches(c, o)) {
-    for (Layout layout : o.layouts) {
-      const Inputs fresh = MakeInputs(c, dim, layout, c.seed);
-      Inputs       want = fresh;
-      problem = RunInterp(canon.Find(c.kernel), &want);
-      if (!problem.empty()) return {false, Where(fresh, layout, "canon") + problem};
-      for (size_t k = 0; k < copies.size(); k++) {
-        Inputs got = fresh;
-        problem = RunInterp(copies[k]->Find(c.kernel), &got);
-        if (problem.empty()) problem = Compare(want, got);
-        if (!problem.empty()) return {true, Where(fresh, layout, o.pipelines[k]) + problem};
+    for (const Dims &dim : Launches(c_, o_)) {
+      for (Layout layout : o_.layouts) {
+        Verdict v = Launch(dim, layout);
+        if (!v.valid || !v.failure.empty()) return v;
       }
     }
+    return {};
   }
-  return {};
+
+private:
+  std::string AddPipeline(const std::string &pipeline) {
+    copies_.push_back(std::make_unique<Copy>(canon_.module));
+    std::string problem = copies_.back()->Run(pipeline);
+    if (!problem.empty()) return problem;
+    const IrFunc *kernel = copies_.back()->Find(c_.kernel);
+    rivals_.push_back({pipeline, [=](Inputs *in) { return RunInterp(kernel, in); }, false});
+    return "";
+  }
+
+  std::string AddWay(const CpuWay &way) {
+    codes_.push_back(std::make_unique<CpuCode>(copies_[0]->Find(c_.kernel), way));
+    const CpuCode *code = codes_.back().get();
+    if (!code->problem.empty()) return Name(way) + ": " + code->problem;
+    rivals_.push_back({Name(way), [=](Inputs *in) { return code->Run(in); }, way.dense});
+    return "";
+  }
+
+  std::string MakeRivals() {
+    std::string problem;
+    if (!o_.ways.empty()) problem = AddPipeline("cpu");
+    for (const std::string &p : o_.pipelines)
+      if (problem.empty() && (o_.ways.empty() || p != "cpu")) problem = AddPipeline(p);
+    for (const CpuWay &way : o_.ways)
+      if (problem.empty()) problem = AddWay(way);
+    return problem;
+  }
+
+  Verdict Launch(const Dims &dim, Layout layout) const {
+    const Inputs fresh = MakeInputs(c_, dim, layout, c_.seed);
+    Inputs       want = fresh;
+    std::string  problem = RunInterp(canon_.Find(c_.kernel), &want);
+    if (!problem.empty()) return {false, Where(fresh, layout, "canon") + problem};
+    for (const Rival &r : rivals_) {
+      if (r.dense_only && layout != Layout::kDense) continue;
+      Inputs got = fresh;
+      problem = r.run(&got);
+      if (problem.empty()) problem = Compare(want, got);
+      if (!problem.empty()) return {true, Where(fresh, layout, r.name) + problem};
+    }
+    return {};
+  }
+
+  const Case                           &c_;
+  const CheckOptions                   &o_;
+  Copy                                  canon_;
+  std::vector<std::unique_ptr<Copy>>    copies_;
+  std::vector<std::unique_ptr<CpuCode>> codes_;
+  std::vector<Rival>                    rivals_;
+};
+
+} // namespace
+
+namespace {
+
+const int kWidths[] = {4, 8, 16, 1, 2, 32};
+
+// 0, 1, around one gang of each width, and a few gangs with a rest.
+void AddSizes(CheckOptions *o) {
+  o->inner = {0, 1};
+  int widest = 1;
+  for (const CpuWay &w : o->ways) {
+    for (int n = w.width - 1; n <= w.width + 1; n++)
+      if (n > 1 && std::find(o->inner.begin(), o->inner.end(), n) == o->inner.end()) o->inner.push_back(n);
+    widest = std::max(widest, w.width);
+  }
+  o->inner.push_back(widest * 3 + 5);
 }
+
+} // namespace
+
+CheckOptions RandomOptions(uint64_t seed, int ways) {
+  Rng                       r(seed * 77 + 5);
+  CheckOptions              o;
+  std::vector<const char *> targets = CpuTargets();
+  for (int k = 0; k < ways; k++) {
+    CpuWay w;
+    w.target = targets[(size_t)r.Below((int)targets.size())];
+    w.width = kWidths[r.Below(8) % 6 < 3 ? r.Below(3) : r.Below(6)];
+    w.dense = r.Chance(40);
+    w.opt_level = r.Chance(60) ? 0 : r.In(1, 2);
+    w.threads = r.In(1, 2);
+    o.ways.push_back(w);
+  }
+  AddSizes(&o);
+  return o;
+}
+
+CheckOptions AllOptions() {
+  CheckOptions o;
+  for (const char *target : CpuTargets())
+    for (int width : {4, 8, 16})
+      for (bool dense : {false, true}) o.ways.push_back({target, width, dense, 2, 1});
+  o.ways.push_back({CpuTargets().back(), 1, false, 2, 1});
+  o.ways.push_back({CpuTargets().back(), 8, true, 2, 2});
+  o.ways.push_back({CpuTargets().back(), 16, false, 0, 2});
+  AddSizes(&o);
+  o.inner.push_back(300);
+  return o;
+}
+
+Verdict Check(const Case &c, const CheckOptions &options) { return Checker(c, options).Run(); }
 
 } // namespace diff

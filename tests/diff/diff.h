@@ -128,12 +128,47 @@ private:
   Arena arena_;
 };
 
+// One way to compile a kernel and to run it.
+struct CpuWay {
+  const char *target = "host"; // hdcpu_target's names
+  int         width = 8;
+  bool        dense = true;    // the variant that takes dense arrays only
+  int         opt_level = 2;
+  int         threads = 1;
+};
+
+std::string Name(const CpuWay &way);
+// The targets, of those that hdcpu_target knows, that this machine runs.
+std::vector<const char *> CpuTargets();
+
+class CpuCode {
+public:
+  // `kernel` has been through the "cpu" pipeline. `problem` says why it could not be compiled.
+  CpuCode(const IrFunc *kernel, const CpuWay &way);
+  ~CpuCode();
+  CpuCode(const CpuCode &) = delete;
+  std::string Run(Inputs *in) const;
+
+  std::string problem;
+
+private:
+  CpuWay way_;
+  void  *base_ = nullptr, *entry_ = nullptr;
+  size_t size_ = 0;
+};
+
 // --- the whole comparison ---
 struct CheckOptions {
   std::vector<std::string> pipelines = {"cpu"}; // each after "canon", whose result on the interpreter is the truth
+  std::vector<CpuWay>      ways;                // each after the "cpu" pipeline
   std::vector<int64_t>     inner = {0, 1, 19};  // extents of the last axis, for ragged cases
   std::vector<Layout>      layouts = {Layout::kDense, Layout::kStrided};
 };
+
+// `ways` of the compiled ways that this machine has, chosen by the seed, and the sizes of launches that suit them.
+CheckOptions RandomOptions(uint64_t seed, int ways);
+// All of them: each target and width, dense and general, one thread and two.
+CheckOptions AllOptions();
 
 struct Verdict {
   bool        valid = true; // the truth could be had: no access out of bounds, no assert that fails

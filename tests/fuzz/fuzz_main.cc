@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "backends/llvm/llvm_door.h"
 #include "gen.h"
 #include "shrink.h"
 
@@ -18,7 +19,9 @@ struct Options {
   std::string              out = ".";
   bool                     print = false, keep = false;
   int                      shrink_seconds = 120;
-  diff::CheckOptions       check;
+  std::string              passes;   // instead of "cpu"
+  int                      ways = 1; // to compile each program
+  bool                     all = false;
   std::vector<std::string> files;
 };
 
@@ -36,13 +39,21 @@ bool ReadOptions(int argc, char **argv, Options *o) {
     else if (ReadOption(argv[k], "--count", &v)) o->count = strtoull(v, nullptr, 0);
     else if (ReadOption(argv[k], "--out", &v)) o->out = v;
     else if (ReadOption(argv[k], "--shrink", &v)) o->shrink_seconds = atoi(v);
-    else if (ReadOption(argv[k], "--passes", &v)) o->check.pipelines = {v};
+    else if (ReadOption(argv[k], "--passes", &v)) o->passes = v, o->ways = 0;
+    else if (ReadOption(argv[k], "--ways", &v)) o->ways = atoi(v);
+    else if (!strcmp(argv[k], "--all")) o->all = true;
     else if (!strcmp(argv[k], "--print")) o->print = true;
     else if (!strcmp(argv[k], "--keep-going")) o->keep = true;
     else if (argv[k][0] != '-') o->files.push_back(argv[k]);
     else return false;
   }
   return true;
+}
+
+diff::Verdict Judged(const Options &o, const diff::Case &c) {
+  diff::CheckOptions check = o.all ? diff::AllOptions() : diff::RandomOptions(c.seed, o.ways);
+  if (!o.passes.empty()) check.pipelines = {o.passes};
+  return diff::Check(c, check);
 }
 
 int CheckFile(const Options &o, const std::string &path) {
@@ -53,7 +64,7 @@ int CheckFile(const Options &o, const std::string &path) {
   diff::Case                  c;
   std::string                 problem = file ? fuzz::LoadCase(text.str(), &copy, &c) : "cannot be read";
   diff::Verdict               v = {true, problem};
-  if (problem.empty()) v = fuzz::JudgeApart(c, [&](const diff::Case &x) { return diff::Check(x, o.check); }, 60);
+  if (problem.empty()) v = fuzz::JudgeApart(c, [&](const diff::Case &x) { return Judged(o, x); }, 60);
   printf("%s: %s%s\n", path.c_str(), v.valid ? "" : "not valid: ", v.failure.empty() ? "agrees" : v.failure.c_str());
   return v.failure.empty() ? 0 : 1;
 }
@@ -66,7 +77,7 @@ void WriteFailure(const Options &o, uint64_t seed, const diff::Case &c, const fu
 }
 
 int Random(const Options &o) {
-  fuzz::Judge judge = [&](const diff::Case &c) { return diff::Check(c, o.check); };
+  fuzz::Judge judge = [&](const diff::Case &c) { return Judged(o, c); };
   int         failed = 0;
   for (uint64_t k = 0; k < o.count; k++) {
     auto p = fuzz::Generate(o.seed + k);
@@ -89,10 +100,12 @@ int Random(const Options &o) {
 int main(int argc, char **argv) {
   Options o;
   if (!ReadOptions(argc, argv, &o)) {
-    fprintf(stderr, "fuzz [--seed=N] [--count=N] [--out=DIR] [--shrink=SECONDS] [--passes=A,B]\n"
+    fprintf(stderr, "fuzz [--seed=N] [--count=N] [--out=DIR] [--shrink=SECONDS] [--passes=A,B] [--ways=N] [--all]\n"
                     "     [--print] [--keep-going] [FILE.ir ..]\n");
     return 2;
   }
+  HdError err = {};
+  if ((o.ways || o.all) && hdllvm_open(&err) != HD_OK) return fprintf(stderr, "fuzz: %s\n", err.detail), 1;
   if (o.files.empty()) return Random(o);
   int failed = 0;
   for (const std::string &f : o.files) failed |= CheckFile(o, f);

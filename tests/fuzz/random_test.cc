@@ -14,10 +14,11 @@ const char *const kAlone[] = {"inline", "scalarise", "promote", "simplify", "gvn
 
 class Random : public testing::TestWithParam<int> {};
 
-// Each program after the whole "cpu" pipeline, after one pass alone, and after a few in any order.
+// Each program after the whole "cpu" pipeline, after one pass alone, after a few in any order, and as machine code made in
+// one or two ways.
 diff::CheckOptions OptionsFor(uint64_t seed) {
   diff::Rng          r(seed);
-  diff::CheckOptions o;
+  diff::CheckOptions o = diff::RandomOptions(seed, seed % 4 ? 1 : 2);
   std::string        few = "inline";
   for (int k = 0; k < 4; k++) few += std::string(",") + kAlone[r.Below(10)];
   o.pipelines = {"cpu", kAlone[r.Below(10)], few};
