@@ -12,7 +12,7 @@ enum { SCAN_BLOCK = 256 }; /* const BLOCK of particles.hd */
 
 /* The structs of particles.hd, as C lays them out. */
 typedef struct Grid {
-  float   lo[3], scale;
+  float lo[3], scale;
   int32_t cells[3];
 } Grid;
 typedef struct Material {
@@ -20,19 +20,19 @@ typedef struct Material {
 } Material;
 
 struct HdSimParticles {
-  HdContext            *ctx;
-  HdStream             *stream;
-  HdModule             *module;
-  HdKernel             *kernel[NKERNELS];
+  HdContext *ctx;
+  HdStream *stream;
+  HdModule *module;
+  HdKernel *kernel[NKERNELS];
   HdSimParticlesOptions options;
-  Grid                  grid;
-  Material              material;
-  int64_t               n, cells, blocks;
-  HdArray               x, v, id;                   /* the state                                 */
-  HdArray               x_sorted, v_sorted, id_sorted;
-  HdArray               cell, order;                /* (n)                                       */
-  HdArray               count, first, next, sum;    /* (cells), (cells + 1), (cells), (blocks)   */
-  HdArray               energy;                     /* (n)                                       */
+  Grid grid;
+  Material material;
+  int64_t n, cells, blocks;
+  HdArray x, v, id; /* the state                                 */
+  HdArray x_sorted, v_sorted, id_sorted;
+  HdArray cell, order;             /* (n)                                       */
+  HdArray count, first, next, sum; /* (cells), (cells + 1), (cells), (blocks)   */
+  HdArray energy;                  /* (n)                                       */
 };
 
 static HdStatus bad(HdContext *ctx, const char *arg, const char *detail) {
@@ -78,12 +78,14 @@ static HdStatus make_arrays(HdSimParticles *p, HdDevice device) {
   HdType vec3 = hd_type_vec(HD_F32, 3), i32 = hd_type_scalar(HD_I32), f32 = hd_type_scalar(HD_F32);
   struct {
     HdArray *array;
-    HdType   type;
-    int64_t  length;
-  } all[] = {{&p->x, vec3, p->n},         {&p->v, vec3, p->n},        {&p->id, i32, p->n},
-             {&p->x_sorted, vec3, p->n},  {&p->v_sorted, vec3, p->n}, {&p->id_sorted, i32, p->n},
-             {&p->cell, i32, p->n},       {&p->order, i32, p->n},     {&p->count, i32, p->cells},
-             {&p->first, i32, p->cells + 1}, {&p->next, i32, p->cells}, {&p->sum, i32, p->blocks},
+    HdType type;
+    int64_t length;
+  } all[] = {{&p->x, vec3, p->n},        {&p->v, vec3, p->n},
+             {&p->id, i32, p->n},        {&p->x_sorted, vec3, p->n},
+             {&p->v_sorted, vec3, p->n}, {&p->id_sorted, i32, p->n},
+             {&p->cell, i32, p->n},      {&p->order, i32, p->n},
+             {&p->count, i32, p->cells}, {&p->first, i32, p->cells + 1},
+             {&p->next, i32, p->cells},  {&p->sum, i32, p->blocks},
              {&p->energy, f32, p->n}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     HDSIM_TRY(hd_array_zeros(p->ctx, device, all[i].type, 1, &all[i].length, all[i].array));
@@ -117,15 +119,17 @@ HdStatus hd_sim_particles_new(HdContext *ctx, HdStream *stream, const HdSimParti
   make_grid(p);
   make_material(p);
   HdStatus status = start(p, device, x);
-  if (status == HD_OK) *out = p;
-  else hd_sim_particles_free(p);
+  if (status == HD_OK)
+    *out = p;
+  else
+    hd_sim_particles_free(p);
   return status;
 }
 
 void hd_sim_particles_free(HdSimParticles *p) {
   if (!p) return;
-  HdArray *all[] = {&p->x,     &p->v,    &p->id,   &p->x_sorted, &p->v_sorted, &p->id_sorted, &p->cell, &p->order,
-                    &p->count, &p->first, &p->next, &p->sum,      &p->energy};
+  HdArray *all[] = {&p->x,     &p->v,     &p->id,    &p->x_sorted, &p->v_sorted, &p->id_sorted, &p->cell,
+                    &p->order, &p->count, &p->first, &p->next,     &p->sum,      &p->energy};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_array_free(p->ctx, all[i]);
   hd_module_free(p->module);
   hdsim_release(p->ctx, p, sizeof *p);
@@ -169,8 +173,13 @@ HdStatus hd_sim_particles_step(HdSimParticles *p, float dt, int32_t steps) {
   return HD_OK;
 }
 
+/* Semi-implicit Euler is stable up to (2 / w) (sqrt(1 + z^2) - z) for an oscillator of frequency w and damping ratio z. The
+ * fastest mode of a close packing, twelve contacts each, has twice the frequency of a pair and twice its damping ratio. */
 float hd_sim_particles_max_dt(const HdSimParticles *p) {
-  return 0.2f * 6.28318531f * sqrtf(0.5f / (p->material.inv_mass * p->options.stiffness));
+  const Material *m = &p->material;
+  float w = sqrtf(2 * m->stiffness * m->inv_mass);
+  float z = 2 * m->damping * m->inv_mass / w;
+  return 0.5f * (sqrtf(1 + z * z) - z) / w;
 }
 
 HdArray hd_sim_particles_x(const HdSimParticles *p) { return p->x; }

@@ -36,7 +36,7 @@ HD_API void     hd_sim_particles_free(HdSimParticles *p);
  *
  * Errors     HD_ERR_ARG if dt is not positive or above hd_sim_particles_max_dt. */
 HD_API HdStatus hd_sim_particles_step(HdSimParticles *p, float dt, int32_t steps);
-/* A fifth of the period of a contact's oscillation [s]: above it the scheme is not to be trusted. */
+/* Half of the step at which the scheme becomes unstable in a close packing [s]. */
 HD_API float    hd_sim_particles_max_dt(const HdSimParticles *p);
 /* Positions, velocities (n x vec<f32, 3>) and the number that each particle began with (n x i32), lent until the next
  * step: particles change places as they are sorted. */

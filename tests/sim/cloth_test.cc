@@ -2,7 +2,7 @@
 #include "tests/sim/sim_fixture.h"
 
 class Cloth : public Sim {
- protected:
+protected:
   HdSimClothOptions Options(int rows, int cols) {
     HdSimClothOptions o = HD_SIM_CLOTH_OPTIONS_INIT;
     o.rows = rows;

@@ -2,7 +2,7 @@
 #include "tests/sim/sim_fixture.h"
 
 class Particles : public Sim {
- protected:
+protected:
   HdSimParticlesOptions Options() {
     HdSimParticlesOptions o = HD_SIM_PARTICLES_OPTIONS_INIT;
     o.radius = 0.05f;
@@ -70,6 +70,43 @@ TEST_F(Particles, ComeToRestInsideTheBox) {
   hd_sim_particles_free(p);
 }
 
+// Potential and kinetic energy [J] of spheres of mass m.
+double MechanicalEnergy(const std::vector<float> &x, const std::vector<float> &v, double m) {
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); i += 3)
+    sum += m * (9.81 * x[i + 1] + 0.5 * (v[i] * v[i] + v[i + 1] * v[i + 1] + v[i + 2] * v[i + 2]));
+  return sum;
+}
+
+TEST_F(Particles, GainNoEnergyAtTheLongestStepHoweverClosePacked) {
+  for (float restitution : {0.05f, 0.4f, 0.9f}) {
+    HdSimParticlesOptions o = Options();
+    o.restitution = restitution;
+    o.stiffness = 20000;
+    std::vector<float> x;
+    for (int layer = 0; layer < 16; layer++) // face-centred cubic, just touching
+      for (int a = 0; a < 8; a++)
+        for (int b = 0; b < 8; b++) {
+          x.push_back(-0.5f + 0.1f * float(a) + 0.05f * float(layer % 2));
+          x.push_back(0.05f + 0.0708f * float(layer));
+          x.push_back(-0.5f + 0.1f * float(b) + 0.05f * float(layer % 2));
+        }
+    int64_t n = int64_t(x.size() / 3);
+    HdSimParticles *p;
+    SIM_OK(hd_sim_particles_new(ctx, stream, &o, n, x.data(), &p));
+    double mass = 2500 * 4.18879 * 0.05 * 0.05 * 0.05;
+    const double first = MechanicalEnergy(x, std::vector<float>(x.size()), mass);
+    float dt = hd_sim_particles_max_dt(p);
+    for (int k = 0; k < 10; k++) {
+      SIM_OK(hd_sim_particles_step(p, dt, int(0.05f / dt)));
+      double now = MechanicalEnergy(Floats(hd_sim_particles_x(p), 3), Floats(hd_sim_particles_v(p), 3), mass);
+      // not less than the time before: what the springs hold comes back
+      EXPECT_LT(now, 1.001 * first) << "restitution " << restitution << ", time " << 0.05 * (k + 1);
+    }
+    hd_sim_particles_free(p);
+  }
+}
+
 TEST_F(Particles, RunsRepeatBitForBitOnAnyNumberOfThreads) {
   HdSimParticlesOptions o = Options();
   std::vector<float> x;
@@ -87,8 +124,10 @@ TEST_F(Particles, RunsRepeatBitForBitOnAnyNumberOfThreads) {
     SIM_OK(hd_sim_particles_step(p, hd_sim_particles_max_dt(p), 60));
     std::vector<float> got = Floats(hd_sim_particles_x(p), 3);
     hd_sim_particles_free(p);
-    if (first.empty()) first = got;
-    else EXPECT_EQ(first, got) << threads << " threads";
+    if (first.empty())
+      first = got;
+    else
+      EXPECT_EQ(first, got) << threads << " threads";
   }
 }
 

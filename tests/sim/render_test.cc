@@ -2,7 +2,7 @@
 #include "tests/sim/sim_fixture.h"
 
 class Render : public Sim {
- protected:
+protected:
   static std::vector<uint8_t> Bytes(HdArray rgb) {
     const uint8_t *p = static_cast<const uint8_t *>(rgb.data);
     return std::vector<uint8_t>(p, p + hd_array_count(rgb) * 3);
@@ -49,8 +49,10 @@ TEST_F(Render, SceneHasTheSameBytesOnAnyNumberOfThreads) {
     SIM_OK(hd_sim_render_scene(r, &camera, 1.5f, 2));
     HdArray rgb;
     SIM_OK(hd_sim_render_picture(r, &rgb));
-    if (first.empty()) first = Bytes(rgb);
-    else EXPECT_EQ(first, Bytes(rgb));
+    if (first.empty())
+      first = Bytes(rgb);
+    else
+      EXPECT_EQ(first, Bytes(rgb));
     hd_sim_render_free(r);
   }
   int bright = 0;
