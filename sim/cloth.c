@@ -10,7 +10,7 @@ static const char *const kernel_names[] = {"predict",   "solve",        "collide
 
 typedef struct Link { /* as in cloth.hd */
   int32_t a, b;
-  float   rest, compliance;
+  float rest, compliance;
 } Link;
 
 /* A family of links joins each particle to the one `dr` rows and `dc` columns on. Two colours make its links disjoint:
@@ -21,16 +21,16 @@ static const struct Family {
 } family[NFAMILIES] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}, {0, 2}, {2, 0}};
 
 struct HdSimCloth {
-  HdContext        *ctx;
-  HdStream         *stream;
-  HdModule         *module;
-  HdKernel         *kernel[NKERNELS];
+  HdContext *ctx;
+  HdStream *stream;
+  HdModule *module;
+  HdKernel *kernel[NKERNELS];
   HdSimClothOptions options;
-  int64_t           n, links_n, triangles_n, structural_n;
-  int64_t           first[NCOLOURS + 1];
-  HdArray           x, v, before, w, normal, uv; /* (rows * cols) */
-  HdArray           links, stretch;              /* (links_n), (structural_n) */
-  HdArray           triangles;                   /* (triangles_n) */
+  int64_t n, links_n, triangles_n, structural_n;
+  int64_t first[NCOLOURS + 1];
+  HdArray x, v, before, w, normal, uv; /* (rows * cols) */
+  HdArray links, stretch;              /* (links_n), (structural_n) */
+  HdArray triangles;                   /* (triangles_n) */
 };
 
 static HdStatus bad(HdContext *ctx, const char *arg, const char *detail) {
@@ -42,7 +42,8 @@ static HdStatus check_options(HdContext *ctx, const HdSimClothOptions *o) {
   if (o->cols < 2 || o->cols > 4096) return bad(ctx, "options.cols", "wanted 2 to 4096");
   if (!(o->spacing > 0)) return bad(ctx, "options.spacing", "wanted a positive length");
   if (!(o->mass > 0)) return bad(ctx, "options.mass", "wanted a positive mass");
-  if (!(o->stretch >= 0 && o->shear >= 0 && o->bend >= 0)) return bad(ctx, "options.stretch", "wanted compliances >= 0");
+  if (!(o->stretch >= 0 && o->shear >= 0 && o->bend >= 0))
+    return bad(ctx, "options.stretch", "wanted compliances >= 0");
   if (!(o->damping >= 0)) return bad(ctx, "options.damping", "wanted at least 0");
   if (!(o->friction >= 0 && o->friction <= 1)) return bad(ctx, "options.friction", "wanted 0 to 1");
   if (o->substeps < 1) return bad(ctx, "options.substeps", "wanted at least 1");
@@ -99,8 +100,8 @@ static HdStatus start(HdSimCloth *c, HdDevice device) {
   HdType vec3 = hd_type_vec(HD_F32, 3), f32 = hd_type_scalar(HD_F32);
   struct {
     HdArray *array;
-    HdType   type;
-    int64_t  length;
+    HdType type;
+    int64_t length;
   } all[] = {{&c->x, vec3, c->n},
              {&c->v, vec3, c->n},
              {&c->before, vec3, c->n},
@@ -126,8 +127,10 @@ HdStatus hd_sim_cloth_new(HdContext *ctx, HdStream *stream, const HdSimClothOpti
   c->stream = stream;
   c->options = *options;
   HdStatus status = start(c, hd_stream_device(stream));
-  if (status == HD_OK) *out = c;
-  else hd_sim_cloth_free(c);
+  if (status == HD_OK)
+    *out = c;
+  else
+    hd_sim_cloth_free(c);
   return status;
 }
 
@@ -157,8 +160,8 @@ static HdStatus substep(HdSimCloth *c, float dt, float keep) {
   for (int i = 0; i < NCOLOURS; i++)
     HDSIM_TRY(HDSIM_RUN1(c->kernel[SOLVE], c->stream, c->first[i + 1] - c->first[i], hd_arg_array(&c->links),
                          hd_arg_i32((int32_t)c->first[i]), x, w, hd_arg_f32(dt)));
-  HDSIM_TRY(HDSIM_RUN1(c->kernel[COLLIDE], c->stream, c->n, x, before, w, hdsim_vec(4, o->ball), hd_arg_f32(o->thickness),
-                       hd_arg_f32(o->friction)));
+  HDSIM_TRY(HDSIM_RUN1(c->kernel[COLLIDE], c->stream, c->n, x, before, w, hdsim_vec(4, o->ball),
+                       hd_arg_f32(o->thickness), hd_arg_f32(o->friction)));
   return HDSIM_RUN1(c->kernel[VELOCITIES], c->stream, c->n, x, v, before, hd_arg_f32(1 / dt), hd_arg_f32(keep));
 }
 

@@ -17,11 +17,11 @@ typedef struct Scene {
 
 struct HdSimRender {
   HdContext *ctx;
-  HdStream  *stream;
-  HdModule  *module;
-  HdKernel  *kernel[NKERNELS];
-  int32_t    rows, cols;
-  HdArray    key, color, rgb; /* (rows x cols) */
+  HdStream *stream;
+  HdModule *module;
+  HdKernel *kernel[NKERNELS];
+  int32_t rows, cols;
+  HdArray key, color, rgb; /* (rows x cols) */
 };
 
 static HdStatus start(HdSimRender *r, HdDevice device) {
@@ -42,8 +42,10 @@ HdStatus hd_sim_render_new(HdContext *ctx, HdStream *stream, int32_t rows, int32
   r->rows = rows;
   r->cols = cols;
   HdStatus status = start(r, hd_stream_device(stream));
-  if (status == HD_OK) *out = r;
-  else hd_sim_render_free(r);
+  if (status == HD_OK)
+    *out = r;
+  else
+    hd_sim_render_free(r);
   return status;
 }
 
@@ -105,7 +107,8 @@ HdStatus hd_sim_render_cloth(HdSimRender *r, const HdSimCamera *camera, HdSimClo
   HDSIM_TRY(hd_sim_cloth_normals(cloth, &normal));
   HdArg key = hd_arg_array(&r->key);
   HDSIM_TRY(HDSIM_RUN2(r->kernel[CLEAR_KEYS], r->stream, r->rows, r->cols, key));
-  HDSIM_TRY(HDSIM_RUN1(r->kernel[RASTER], r->stream, t.length[0], hd_arg_array(&t), hd_arg_array(&x), camera_arg(&c), key));
+  HDSIM_TRY(
+      HDSIM_RUN1(r->kernel[RASTER], r->stream, t.length[0], hd_arg_array(&t), hd_arg_array(&x), camera_arg(&c), key));
   HDSIM_TRY(HDSIM_RUN2(r->kernel[SHADE_MESH], r->stream, r->rows, r->cols, key, hd_arg_array(&t), hd_arg_array(&x),
                        hd_arg_array(&normal), hd_arg_array(&uv), hdsim_vec(4, hdsim_cloth_options(cloth)->ball),
                        camera_arg(&c), hd_arg_array(&r->color)));

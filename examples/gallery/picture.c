@@ -78,10 +78,14 @@ static void sayf(Page *p, const char *fmt, ...) {
 
 static void say_escaped(Page *p, const char *text) {
   for (; *text; text++) {
-    if (*text == '<') say(p, "&lt;");
-    else if (*text == '>') say(p, "&gt;");
-    else if (*text == '&') say(p, "&amp;");
-    else p->failed |= !put(&p->text, text, 1);
+    if (*text == '<')
+      say(p, "&lt;");
+    else if (*text == '>')
+      say(p, "&gt;");
+    else if (*text == '&')
+      say(p, "&amp;");
+    else
+      p->failed |= !put(&p->text, text, 1);
   }
 }
 
@@ -123,8 +127,9 @@ void page_frame(Page *p, const Bytes *png) {
 }
 
 void page_animation_end(Page *p, const char *caption) {
-  sayf(p, "],i=0,e=document.getElementById(\"a%d\");function s(){e.src=\"data:image/png;base64,\"+f[i];"
-          "i=(i+1)%%f.length;setTimeout(s,i?40:1200)}s()})()</script><figcaption>",
+  sayf(p,
+       "],i=0,e=document.getElementById(\"a%d\");function s(){e.src=\"data:image/png;base64,\"+f[i];"
+       "i=(i+1)%%f.length;setTimeout(s,i?40:1200)}s()})()</script><figcaption>",
        p->animations++);
   say_escaped(p, caption);
   say(p, "</figcaption></figure>\n");
