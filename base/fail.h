@@ -19,11 +19,5 @@ void     hdb_error_clear(HdError *err);
 /* The row's remedy; NULL for HD_OK and for a number that is no row. */
 const char *hdb_status_remedy(HdStatus status);
 
-#define HD_TRY(call)                                                                                           \
-  do {                                                                                                         \
-    HdStatus try_status_ = (call);                                                                             \
-    if (try_status_ != HD_OK) return try_status_;                                                              \
-  } while (0)
-
 HD_END_DECLS
 #endif

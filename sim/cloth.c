@@ -91,7 +91,7 @@ static void fill_arrays(HdSimCloth *c) {
 
 static HdStatus start(HdSimCloth *c, HdDevice device) {
   const HdSimClothOptions *o = &c->options;
-  HDSIM_TRY(hdsim_load(c->ctx, "cloth", device, kernel_names, &c->module, c->kernel));
+  HD_TRY(hdsim_load(c->ctx, "cloth", device, kernel_names, &c->module, c->kernel));
   c->n = (int64_t)o->rows * o->cols;
   for (int i = 0; i < NCOLOURS; i++) c->first[i + 1] = c->first[i] + fill_links(o, i / 2, i % 2, NULL);
   c->links_n = c->first[NCOLOURS];
@@ -112,7 +112,7 @@ static HdStatus start(HdSimCloth *c, HdDevice device) {
              {&c->stretch, f32, c->structural_n},
              {&c->triangles, hd_type_vec(HD_I32, 3), c->triangles_n}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    HDSIM_TRY(hd_array_zeros(c->ctx, device, all[i].type, 1, &all[i].length, all[i].array));
+    HD_TRY(hd_array_zeros(c->ctx, device, all[i].type, 1, &all[i].length, all[i].array));
   fill_arrays(c);
   return HD_OK;
 }
@@ -120,7 +120,7 @@ static HdStatus start(HdSimCloth *c, HdDevice device) {
 HdStatus hd_sim_cloth_new(HdContext *ctx, HdStream *stream, const HdSimClothOptions *options, HdSimCloth **out) {
   HdSimClothOptions defaults = HD_SIM_CLOTH_OPTIONS_INIT;
   if (!options) options = &defaults;
-  HDSIM_TRY(check_options(ctx, options));
+  HD_TRY(check_options(ctx, options));
   HdSimCloth *c = hdsim_alloc(ctx, sizeof *c);
   if (!c) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_sim_cloth_new", "", "");
   c->ctx = ctx;
@@ -146,7 +146,7 @@ HdStatus hd_sim_cloth_pin(HdSimCloth *c, int32_t row, int32_t col, bool held) {
   const HdSimClothOptions *o = &c->options;
   if (row < 0 || row >= o->rows || col < 0 || col >= o->cols)
     return hd_context_fail(c->ctx, HD_ERR_ARG, "hd_sim_cloth_pin", "row, col", "the sheet has no such particle");
-  HDSIM_TRY(hd_stream_wait(c->stream));
+  HD_TRY(hd_stream_wait(c->stream));
   ((float *)c->w.data)[row * o->cols + col] = held ? 0 : 1 / o->mass;
   return HD_OK;
 }
@@ -156,12 +156,12 @@ void hd_sim_cloth_set_ball(HdSimCloth *c, const float ball[4]) { memcpy(c->optio
 static HdStatus substep(HdSimCloth *c, float dt, float keep) {
   const HdSimClothOptions *o = &c->options;
   HdArg x = hd_arg_array(&c->x), v = hd_arg_array(&c->v), before = hd_arg_array(&c->before), w = hd_arg_array(&c->w);
-  HDSIM_TRY(HDSIM_RUN1(c->kernel[PREDICT], c->stream, c->n, x, v, before, w, hdsim_vec(3, o->gravity), hd_arg_f32(dt)));
+  HD_TRY(HDSIM_RUN1(c->kernel[PREDICT], c->stream, c->n, x, v, before, w, hdsim_vec(3, o->gravity), hd_arg_f32(dt)));
   for (int i = 0; i < NCOLOURS; i++)
-    HDSIM_TRY(HDSIM_RUN1(c->kernel[SOLVE], c->stream, c->first[i + 1] - c->first[i], hd_arg_array(&c->links),
-                         hd_arg_i32((int32_t)c->first[i]), x, w, hd_arg_f32(dt)));
-  HDSIM_TRY(HDSIM_RUN1(c->kernel[COLLIDE], c->stream, c->n, x, before, w, hdsim_vec(4, o->ball),
-                       hd_arg_f32(o->thickness), hd_arg_f32(o->friction)));
+    HD_TRY(HDSIM_RUN1(c->kernel[SOLVE], c->stream, c->first[i + 1] - c->first[i], hd_arg_array(&c->links),
+                      hd_arg_i32((int32_t)c->first[i]), x, w, hd_arg_f32(dt)));
+  HD_TRY(HDSIM_RUN1(c->kernel[COLLIDE], c->stream, c->n, x, before, w, hdsim_vec(4, o->ball), hd_arg_f32(o->thickness),
+                    hd_arg_f32(o->friction)));
   return HDSIM_RUN1(c->kernel[VELOCITIES], c->stream, c->n, x, v, before, hd_arg_f32(1 / dt), hd_arg_f32(keep));
 }
 
@@ -169,7 +169,7 @@ HdStatus hd_sim_cloth_step(HdSimCloth *c, float dt) {
   if (!(dt > 0)) return hd_context_fail(c->ctx, HD_ERR_ARG, "hd_sim_cloth_step", "dt", "wanted a positive time");
   float h = dt / (float)c->options.substeps;
   float keep = expf(-c->options.damping * h);
-  for (int32_t i = 0; i < c->options.substeps; i++) HDSIM_TRY(substep(c, h, keep));
+  for (int32_t i = 0; i < c->options.substeps; i++) HD_TRY(substep(c, h, keep));
   return HD_OK;
 }
 
@@ -181,16 +181,16 @@ const HdSimClothOptions *hdsim_cloth_options(const HdSimCloth *c) { return &c->o
 
 HdStatus hd_sim_cloth_normals(HdSimCloth *c, HdArray *normals) {
   const HdSimClothOptions *o = &c->options;
-  HDSIM_TRY(HDSIM_RUN2(c->kernel[NORMALS], c->stream, o->rows, o->cols, hd_arg_array(&c->x), hd_arg_array(&c->normal),
-                       hd_arg_i32(o->rows), hd_arg_i32(o->cols)));
+  HD_TRY(HDSIM_RUN2(c->kernel[NORMALS], c->stream, o->rows, o->cols, hd_arg_array(&c->x), hd_arg_array(&c->normal),
+                    hd_arg_i32(o->rows), hd_arg_i32(o->cols)));
   *normals = c->normal;
   return HD_OK;
 }
 
 HdStatus hd_sim_cloth_max_stretch(HdSimCloth *c, float *stretch) {
-  HDSIM_TRY(HDSIM_RUN1(c->kernel[STRETCHES], c->stream, c->structural_n, hd_arg_array(&c->links), hd_arg_array(&c->x),
-                       hd_arg_array(&c->stretch)));
-  HDSIM_TRY(hd_stream_wait(c->stream));
+  HD_TRY(HDSIM_RUN1(c->kernel[STRETCHES], c->stream, c->structural_n, hd_arg_array(&c->links), hd_arg_array(&c->x),
+                    hd_arg_array(&c->stretch)));
+  HD_TRY(hd_stream_wait(c->stream));
   float most = -1;
   for (int64_t i = 0; i < c->structural_n; i++) most = fmaxf(most, ((float *)c->stretch.data)[i]);
   *stretch = most;

@@ -88,18 +88,18 @@ static HdStatus make_arrays(HdSimParticles *p, HdDevice device) {
              {&p->next, i32, p->cells},  {&p->sum, i32, p->blocks},
              {&p->energy, f32, p->n}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    HDSIM_TRY(hd_array_zeros(p->ctx, device, all[i].type, 1, &all[i].length, all[i].array));
+    HD_TRY(hd_array_zeros(p->ctx, device, all[i].type, 1, &all[i].length, all[i].array));
   return HD_OK;
 }
 
 static HdStatus start(HdSimParticles *p, HdDevice device, const float x[]) {
-  HDSIM_TRY(hdsim_load(p->ctx, "particles", device, kernel_names, &p->module, p->kernel));
-  HDSIM_TRY(make_arrays(p, device));
+  HD_TRY(hdsim_load(p->ctx, "particles", device, kernel_names, &p->module, p->kernel));
+  HD_TRY(make_arrays(p, device));
   if (p->n == 0) return HD_OK;
   HdArray from;
-  HDSIM_TRY(hd_array_borrow(p->ctx, device, p->x.type, 1, &p->n, NULL, (void *)x, &from));
-  HDSIM_TRY(hd_array_copy(p->stream, from, p->x));
-  HDSIM_TRY(hd_stream_wait(p->stream));
+  HD_TRY(hd_array_borrow(p->ctx, device, p->x.type, 1, &p->n, NULL, (void *)x, &from));
+  HD_TRY(hd_array_copy(p->stream, from, p->x));
+  HD_TRY(hd_stream_wait(p->stream));
   for (int64_t i = 0; i < p->n; i++) ((int32_t *)p->id.data)[i] = (int32_t)i;
   return HD_OK;
 }
@@ -108,7 +108,7 @@ HdStatus hd_sim_particles_new(HdContext *ctx, HdStream *stream, const HdSimParti
                               const float x[], HdSimParticles **out) {
   HdSimParticlesOptions defaults = HD_SIM_PARTICLES_OPTIONS_INIT;
   if (!options) options = &defaults;
-  HDSIM_TRY(check_options(ctx, options, n));
+  HD_TRY(check_options(ctx, options, n));
   HdDevice device = hd_stream_device(stream);
   HdSimParticles *p = hdsim_alloc(ctx, sizeof *p);
   if (!p) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_sim_particles_new", "", "");
@@ -140,25 +140,25 @@ static HdStatus sort(HdSimParticles *p) {
   HdArg x = hd_arg_array(&p->x), v = hd_arg_array(&p->v), id = hd_arg_array(&p->id), cell = hd_arg_array(&p->cell);
   HdArg count = hd_arg_array(&p->count), sum = hd_arg_array(&p->sum), first = hd_arg_array(&p->first);
   HdArg next = hd_arg_array(&p->next), order = hd_arg_array(&p->order);
-  HDSIM_TRY(hd_array_clear(p->stream, p->count));
-  HDSIM_TRY(HDSIM_RUN1(p->kernel[COUNT_CELLS], p->stream, p->n, x, grid, cell, count));
-  HDSIM_TRY(HDSIM_RUN1(p->kernel[SCAN_BLOCKS], p->stream, p->blocks, count, sum));
-  HDSIM_TRY(HDSIM_RUN1(p->kernel[SCAN_SUMS], p->stream, 1, sum));
-  HDSIM_TRY(HDSIM_RUN1(p->kernel[SCAN_APPLY], p->stream, p->blocks, count, sum, first, next));
-  HDSIM_TRY(HDSIM_RUN1(p->kernel[SCATTER], p->stream, p->n, cell, next, order));
-  HDSIM_TRY(HDSIM_RUN1(p->kernel[SORT_CELLS], p->stream, p->cells, first, order));
+  HD_TRY(hd_array_clear(p->stream, p->count));
+  HD_TRY(HDSIM_RUN1(p->kernel[COUNT_CELLS], p->stream, p->n, x, grid, cell, count));
+  HD_TRY(HDSIM_RUN1(p->kernel[SCAN_BLOCKS], p->stream, p->blocks, count, sum));
+  HD_TRY(HDSIM_RUN1(p->kernel[SCAN_SUMS], p->stream, 1, sum));
+  HD_TRY(HDSIM_RUN1(p->kernel[SCAN_APPLY], p->stream, p->blocks, count, sum, first, next));
+  HD_TRY(HDSIM_RUN1(p->kernel[SCATTER], p->stream, p->n, cell, next, order));
+  HD_TRY(HDSIM_RUN1(p->kernel[SORT_CELLS], p->stream, p->cells, first, order));
   return HDSIM_RUN1(p->kernel[REORDER], p->stream, p->n, order, x, v, id, hd_arg_array(&p->x_sorted),
                     hd_arg_array(&p->v_sorted), hd_arg_array(&p->id_sorted));
 }
 
 static HdStatus step(HdSimParticles *p, float dt) {
-  HDSIM_TRY(sort(p));
+  HD_TRY(sort(p));
   const HdSimParticlesOptions *o = &p->options;
-  HDSIM_TRY(HDSIM_RUN1(p->kernel[STEP], p->stream, p->n, hd_arg_array(&p->x_sorted), hd_arg_array(&p->v_sorted),
-                       hd_arg_array(&p->first), hd_arg_value(hd_type_struct(sizeof(Grid)), &p->grid),
-                       hd_arg_value(hd_type_struct(sizeof(Material)), &p->material), hdsim_vec(3, o->lo),
-                       hdsim_vec(3, o->hi), hdsim_vec(4, o->ball), hdsim_vec(3, o->gravity), hd_arg_f32(dt),
-                       hd_arg_array(&p->x), hd_arg_array(&p->v)));
+  HD_TRY(HDSIM_RUN1(p->kernel[STEP], p->stream, p->n, hd_arg_array(&p->x_sorted), hd_arg_array(&p->v_sorted),
+                    hd_arg_array(&p->first), hd_arg_value(hd_type_struct(sizeof(Grid)), &p->grid),
+                    hd_arg_value(hd_type_struct(sizeof(Material)), &p->material), hdsim_vec(3, o->lo),
+                    hdsim_vec(3, o->hi), hdsim_vec(4, o->ball), hdsim_vec(3, o->gravity), hd_arg_f32(dt),
+                    hd_arg_array(&p->x), hd_arg_array(&p->v)));
   HdArray id = p->id;
   p->id = p->id_sorted;
   p->id_sorted = id;
@@ -169,7 +169,7 @@ HdStatus hd_sim_particles_step(HdSimParticles *p, float dt, int32_t steps) {
   if (!(dt > 0 && dt <= hd_sim_particles_max_dt(p)))
     return hd_context_fail(p->ctx, HD_ERR_ARG, "hd_sim_particles_step", "dt",
                            "wanted 0 < dt <= hd_sim_particles_max_dt; take more, shorter steps");
-  for (int32_t i = 0; i < steps; i++) HDSIM_TRY(step(p, dt));
+  for (int32_t i = 0; i < steps; i++) HD_TRY(step(p, dt));
   return HD_OK;
 }
 
@@ -189,9 +189,9 @@ HdModule *hd_sim_particles_module(const HdSimParticles *p) { return p->module; }
 const HdSimParticlesOptions *hdsim_particles_options(const HdSimParticles *p) { return &p->options; }
 
 HdStatus hd_sim_particles_energy(HdSimParticles *p, double *joule) {
-  HDSIM_TRY(HDSIM_RUN1(p->kernel[ENERGIES], p->stream, p->n, hd_arg_array(&p->v), hd_arg_f32(p->material.inv_mass),
-                       hd_arg_array(&p->energy)));
-  HDSIM_TRY(hd_stream_wait(p->stream));
+  HD_TRY(HDSIM_RUN1(p->kernel[ENERGIES], p->stream, p->n, hd_arg_array(&p->v), hd_arg_f32(p->material.inv_mass),
+                    hd_arg_array(&p->energy)));
+  HD_TRY(hd_stream_wait(p->stream));
   double sum = 0;
   for (int64_t i = 0; i < p->n; i++) sum += ((float *)p->energy.data)[i];
   *joule = sum;

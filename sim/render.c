@@ -25,10 +25,10 @@ struct HdSimRender {
 };
 
 static HdStatus start(HdSimRender *r, HdDevice device) {
-  HDSIM_TRY(hdsim_load(r->ctx, "render", device, kernel_names, &r->module, r->kernel));
+  HD_TRY(hdsim_load(r->ctx, "render", device, kernel_names, &r->module, r->kernel));
   int64_t shape[2] = {r->rows, r->cols};
-  HDSIM_TRY(hd_array_zeros(r->ctx, device, hd_type_scalar(HD_U64), 2, shape, &r->key));
-  HDSIM_TRY(hd_array_zeros(r->ctx, device, hd_type_vec(HD_F32, 3), 2, shape, &r->color));
+  HD_TRY(hd_array_zeros(r->ctx, device, hd_type_scalar(HD_U64), 2, shape, &r->key));
+  HD_TRY(hd_array_zeros(r->ctx, device, hd_type_vec(HD_F32, 3), 2, shape, &r->color));
   return hd_array_zeros(r->ctx, device, hd_type_vec(HD_U8, 3), 2, shape, &r->rgb);
 }
 
@@ -92,26 +92,26 @@ HdStatus hd_sim_render_particles(HdSimRender *r, const HdSimCamera *camera, cons
   Camera c = make_camera(r, camera);
   HdArray x = hd_sim_particles_x(p), id = hd_sim_particles_id(p);
   HdArg key = hd_arg_array(&r->key);
-  HDSIM_TRY(HDSIM_RUN2(r->kernel[CLEAR_KEYS], r->stream, r->rows, r->cols, key));
-  HDSIM_TRY(HDSIM_RUN1(r->kernel[SPLAT_SPHERES], r->stream, x.length[0], hd_arg_array(&x), hd_arg_f32(o->radius),
-                       camera_arg(&c), key));
-  HDSIM_TRY(HDSIM_RUN2(r->kernel[SHADE_SPHERES], r->stream, r->rows, r->cols, key, hd_arg_array(&x), hd_arg_array(&id),
-                       hd_arg_i32((int32_t)x.length[0]), hd_arg_f32(o->radius), hdsim_vec(4, o->ball), camera_arg(&c),
-                       hd_arg_array(&r->color)));
+  HD_TRY(HDSIM_RUN2(r->kernel[CLEAR_KEYS], r->stream, r->rows, r->cols, key));
+  HD_TRY(HDSIM_RUN1(r->kernel[SPLAT_SPHERES], r->stream, x.length[0], hd_arg_array(&x), hd_arg_f32(o->radius),
+                    camera_arg(&c), key));
+  HD_TRY(HDSIM_RUN2(r->kernel[SHADE_SPHERES], r->stream, r->rows, r->cols, key, hd_arg_array(&x), hd_arg_array(&id),
+                    hd_arg_i32((int32_t)x.length[0]), hd_arg_f32(o->radius), hdsim_vec(4, o->ball), camera_arg(&c),
+                    hd_arg_array(&r->color)));
   return finish(r);
 }
 
 HdStatus hd_sim_render_cloth(HdSimRender *r, const HdSimCamera *camera, HdSimCloth *cloth) {
   Camera c = make_camera(r, camera);
   HdArray x = hd_sim_cloth_x(cloth), t = hd_sim_cloth_triangles(cloth), uv = hd_sim_cloth_uv(cloth), normal;
-  HDSIM_TRY(hd_sim_cloth_normals(cloth, &normal));
+  HD_TRY(hd_sim_cloth_normals(cloth, &normal));
   HdArg key = hd_arg_array(&r->key);
-  HDSIM_TRY(HDSIM_RUN2(r->kernel[CLEAR_KEYS], r->stream, r->rows, r->cols, key));
-  HDSIM_TRY(
+  HD_TRY(HDSIM_RUN2(r->kernel[CLEAR_KEYS], r->stream, r->rows, r->cols, key));
+  HD_TRY(
       HDSIM_RUN1(r->kernel[RASTER], r->stream, t.length[0], hd_arg_array(&t), hd_arg_array(&x), camera_arg(&c), key));
-  HDSIM_TRY(HDSIM_RUN2(r->kernel[SHADE_MESH], r->stream, r->rows, r->cols, key, hd_arg_array(&t), hd_arg_array(&x),
-                       hd_arg_array(&normal), hd_arg_array(&uv), hdsim_vec(4, hdsim_cloth_options(cloth)->ball),
-                       camera_arg(&c), hd_arg_array(&r->color)));
+  HD_TRY(HDSIM_RUN2(r->kernel[SHADE_MESH], r->stream, r->rows, r->cols, key, hd_arg_array(&t), hd_arg_array(&x),
+                    hd_arg_array(&normal), hd_arg_array(&uv), hdsim_vec(4, hdsim_cloth_options(cloth)->ball),
+                    camera_arg(&c), hd_arg_array(&r->color)));
   return finish(r);
 }
 
@@ -123,13 +123,13 @@ HdStatus hd_sim_render_scene(HdSimRender *r, const HdSimCamera *camera, float ti
              {cosf(0.4f * time), sinf(0.4f * time)},
              0.35f * sinf(time),
              {0.72f * sinf(2 * time), 0.72f * cosf(2 * time)}};
-  HDSIM_TRY(HDSIM_RUN2(r->kernel[RENDER_SCENE], r->stream, r->rows, r->cols, hd_arg_value(hd_type_struct(sizeof s), &s),
-                       camera_arg(&c), hd_arg_i32(samples), hd_arg_array(&r->color)));
+  HD_TRY(HDSIM_RUN2(r->kernel[RENDER_SCENE], r->stream, r->rows, r->cols, hd_arg_value(hd_type_struct(sizeof s), &s),
+                    camera_arg(&c), hd_arg_i32(samples), hd_arg_array(&r->color)));
   return finish(r);
 }
 
 HdStatus hd_sim_render_picture(HdSimRender *r, HdArray *rgb) {
-  HDSIM_TRY(hd_stream_wait(r->stream));
+  HD_TRY(hd_stream_wait(r->stream));
   *rgb = r->rgb;
   return HD_OK;
 }

@@ -10,8 +10,8 @@ HdStatus hdsim_load(HdContext *ctx, const char *source, HdDevice device, const c
   char name[64] = "sim/";
   strncat(name, source, sizeof name - 8);
   strcat(name, ".hd");
-  HDSIM_TRY(hd_module_load_source(ctx, name, text, strlen(text), NULL, module));
-  for (int i = 0; names[i]; i++) HDSIM_TRY(hd_module_kernel(*module, names[i], device, &kernels[i]));
+  HD_TRY(hd_module_load_source(ctx, name, text, strlen(text), NULL, module));
+  for (int i = 0; names[i]; i++) HD_TRY(hd_module_kernel(*module, names[i], device, &kernels[i]));
   return HD_OK;
 }
 

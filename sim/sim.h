@@ -29,11 +29,5 @@ const HdSimClothOptions     *hdsim_cloth_options(const HdSimCloth *c);
 void *hdsim_alloc(HdContext *ctx, size_t size); /* zeroed; NULL if there is none */
 void  hdsim_release(HdContext *ctx, void *p, size_t size);
 
-#define HDSIM_TRY(call)                                                                                                \
-  do {                                                                                                                 \
-    HdStatus try_status_ = (call);                                                                                     \
-    if (try_status_ != HD_OK) return try_status_;                                                                      \
-  } while (0)
-
 HD_END_DECLS
 #endif

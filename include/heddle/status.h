@@ -35,5 +35,12 @@ typedef struct HdError {
 HD_API const char *hd_status_name(HdStatus status);
 HD_API const char *hd_status_text(HdStatus status);
 
+/* In a function that returns an HdStatus: pass a failure up. */
+#define HD_TRY(call)                                                                                           \
+  do {                                                                                                         \
+    HdStatus try_status_ = (call);                                                                             \
+    if (try_status_ != HD_OK) return try_status_;                                                              \
+  } while (0)
+
 HD_END_DECLS
 #endif
