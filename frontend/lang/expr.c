@@ -303,7 +303,7 @@ static FeEx choice_end(Choice *c, IrValue *x, IrValue *y) {
   c->yield[0]->args[c->vars.n] = x;
   c->yield[1]->args[c->vars.n] = y;
   IrValue **res = HDB_NEW_N(L->fe->arena, IrValue *, inst->nres + 1);
-  memcpy(res, inst->res, sizeof *res * inst->nres);
+  if (inst->nres) memcpy(res, inst->res, sizeof *res * inst->nres);
   IrValue *v = hdir_value_new(L->b->fn, x->type);
   v->def = inst;
   v->index = inst->nres;
