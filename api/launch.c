@@ -26,14 +26,14 @@ static const char *got_text(const HdArg *arg, char *out, size_t size) {
 
 static HdStatus bad_arg(HdContext *ctx, HdStatus status, int32_t i, const RtParam *p, const HdArg *arg) {
   char label[64], want[128], got[192];
-  snprintf(label, sizeof label, "args[%d] '%.44s'", i, p->name);
+  snprintf(label, sizeof label, "args[%d] '%.40s'", i, p->name);
   return hdb_fail(&ctx->err, status, label, "wanted %s, got %s", wanted_text(p, want, sizeof want),
                   got_text(arg, got, sizeof got));
 }
 
 static HdStatus bad_device(HdContext *ctx, int32_t i, const RtParam *p, HdDevice want, HdDevice got) {
   char label[64];
-  snprintf(label, sizeof label, "args[%d] '%.44s'", i, p->name);
+  snprintf(label, sizeof label, "args[%d] '%.40s'", i, p->name);
   return hdb_fail(&ctx->err, HD_ERR_DEVICE, label, "wanted an array on device '%s', got one on '%s'",
                   hdapi_device_name(want), hdapi_device_name(got));
 }
