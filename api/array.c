@@ -22,7 +22,7 @@ bool hdapi_type_valid(HdType t) {
 }
 
 const char *hdapi_shape_text(HdType type, int32_t ndim, const int64_t length[], char *out, size_t size) {
-  char   name[64];
+  char name[64];
   size_t n = (size_t)snprintf(out, size, "%s[", hd_type_name(type, name));
   for (int32_t k = 0; k < ndim && n < size; k++)
     n += (size_t)snprintf(out + n, size - n, "%s%lld", k ? ", " : "", (long long)length[k]);
@@ -33,18 +33,21 @@ const char *hdapi_shape_text(HdType type, int32_t ndim, const int64_t length[], 
 static HdStatus null_arg(HdContext *ctx, const char *arg) { return hdb_fail(&ctx->err, HD_ERR_ARG, arg, "it is NULL"); }
 
 static HdStatus check_shape(HdContext *ctx, HdType type, int32_t ndim, const int64_t length[], int64_t *bytes) {
-  if (!hdapi_type_valid(type)) return hdb_fail(&ctx->err, HD_ERR_TYPE, "type", "it is no element type; hd_type_scalar and its like make one");
+  if (!hdapi_type_valid(type))
+    return hdb_fail(&ctx->err, HD_ERR_TYPE, "type", "it is no element type; hd_type_scalar and its like make one");
   if (ndim < 1 || ndim > HD_MAX_DIMS)
     return hdb_fail(&ctx->err, HD_ERR_SHAPE, "ndim", "wanted 1 to %d axes, got %d", HD_MAX_DIMS, ndim);
   if (!length) return null_arg(ctx, "length");
   int64_t total = type.size;
-  bool    empty = false;
+  bool empty = false;
   for (int32_t k = 0; k < ndim; k++) {
     char arg[32];
     snprintf(arg, sizeof arg, "length[%d]", k);
     if (length[k] < 0)
-      return hdb_fail(&ctx->err, HD_ERR_SHAPE, arg, "axis %d has length %lld; wanted 0 or more", k, (long long)length[k]);
-    if (length[k] == 0) empty = true;
+      return hdb_fail(&ctx->err, HD_ERR_SHAPE, arg, "axis %d has length %lld; wanted 0 or more", k,
+                      (long long)length[k]);
+    if (length[k] == 0)
+      empty = true;
     else if (__builtin_mul_overflow(total, length[k], &total))
       return hdb_fail(&ctx->err, HD_ERR_SHAPE, arg, "with axis %d of length %lld the array has more than 2^63 bytes", k,
                       (long long)length[k]);
@@ -56,7 +59,7 @@ static HdStatus check_shape(HdContext *ctx, HdType type, int32_t ndim, const int
 /* An array that was passed by value: hd_array_new and its like made it, or a careless program did. */
 static HdStatus check_array(HdContext *ctx, const HdArray *a, const char *arg) {
   RtDevice *d;
-  int64_t   bytes;
+  int64_t bytes;
   if (a->ndim < 1 || a->ndim > HD_MAX_DIMS || !hdapi_type_valid(a->type))
     return hdb_fail(&ctx->err, HD_ERR_ARG, arg, "it is no array (%d axes); was it freed, or never made?", a->ndim);
   HD_TRY(hdapi_device(ctx, a->device, arg, &d));
@@ -94,22 +97,22 @@ static HdArray describe(HdDevice device, HdType type, int32_t ndim, const int64_
 static HdStatus array_new(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[], bool zero,
                           HdArray *out) {
   RtDevice *d;
-  int64_t   bytes;
+  int64_t bytes;
   if (!out) return null_arg(ctx, "out");
   HD_TRY(hdapi_device(ctx, device, "device", &d));
   HD_TRY(check_shape(ctx, type, ndim, length, &bytes));
   HdArray a = describe(device, type, ndim, length);
-  HD_TRY(d->ops->alloc(d, (size_t)bytes, &ctx->err, &a.owner));
-  a.data = hdrt_block_data(a.owner);
-  if (zero && bytes) {
-    RtView all = {a.data, {bytes}, {1}, 1, 1};
-    d->ops->clear(d, &all);
-  }
-  *out = a;
-  return HD_OK;
+  HD_TRY(d->ops->alloc(d, (size_t)bytes, &ctx->err, &a.owner, &a.data));
+  HdStatus status = zero && bytes ? d->ops->clear(d, a.data, (size_t)bytes, &ctx->err) : HD_OK;
+  if (status == HD_OK)
+    *out = a;
+  else
+    d->ops->free(d, a.owner);
+  return status;
 }
 
-HdStatus hd_array_new(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[], HdArray *out) {
+HdStatus hd_array_new(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[],
+                      HdArray *out) {
   if (!ctx) return HD_ERR_ARG;
   hdapi_begin(ctx);
   return hdapi_end(ctx, "hd_array_new", array_new(ctx, device, type, ndim, length, false, out));
@@ -127,7 +130,7 @@ static uint32_t alignment(HdType t) { return t.kind == HD_KIND_STRUCT ? 1 : hd_t
 static HdStatus array_borrow(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[],
                              const int64_t stride[], void *data, HdArray *out) {
   RtDevice *d;
-  int64_t   bytes;
+  int64_t bytes;
   if (!out) return null_arg(ctx, "out");
   HD_TRY(hdapi_device(ctx, device, "device", &d));
   HD_TRY(check_shape(ctx, type, ndim, length, &bytes));
@@ -188,8 +191,9 @@ static HdStatus slice(HdContext *ctx, HdArray a, int32_t axis, int64_t begin, in
   if (step == 0) return hdb_fail(&ctx->err, HD_ERR_SHAPE, "step", "it is 0; wanted 1 or more, or -1 or less");
   bool ok = step > 0 ? begin >= 0 && begin <= end && end <= n : end >= -1 && end <= begin && begin < n;
   if (!ok)
-    return hdb_fail(&ctx->err, HD_ERR_SHAPE, "begin, end", "%lld to %lld by %lld does not lie in axis %d of length %lld",
-                    (long long)begin, (long long)end, (long long)step, axis, (long long)n);
+    return hdb_fail(&ctx->err, HD_ERR_SHAPE, "begin, end",
+                    "%lld to %lld by %lld does not lie in axis %d of length %lld", (long long)begin, (long long)end,
+                    (long long)step, axis, (long long)n);
   uint64_t distance = step > 0 ? (uint64_t)(end - begin) : (uint64_t)(begin - end);
   uint64_t size = step > 0 ? (uint64_t)step : -(uint64_t)step;
   a.length[axis] = (int64_t)(distance / size + (distance % size != 0));
@@ -201,7 +205,8 @@ static HdStatus slice(HdContext *ctx, HdArray a, int32_t axis, int64_t begin, in
   return HD_OK;
 }
 
-HdStatus hd_array_slice(HdContext *ctx, HdArray a, int32_t axis, int64_t begin, int64_t end, int64_t step, HdArray *out) {
+HdStatus hd_array_slice(HdContext *ctx, HdArray a, int32_t axis, int64_t begin, int64_t end, int64_t step,
+                        HdArray *out) {
   if (!ctx) return HD_ERR_ARG;
   hdapi_begin(ctx);
   return hdapi_end(ctx, "hd_array_slice", slice(ctx, a, axis, begin, end, step, out));
@@ -211,7 +216,7 @@ static HdStatus transpose(HdContext *ctx, HdArray a, const int32_t order[], HdAr
   if (!out) return null_arg(ctx, "out");
   if (!order) return null_arg(ctx, "order");
   HD_TRY(check_array(ctx, &a, "a"));
-  HdArray  r = a;
+  HdArray r = a;
   unsigned seen = 0;
   for (int32_t k = 0; k < a.ndim; k++) {
     char arg[32];
@@ -267,7 +272,7 @@ static bool regroup(const HdArray *a, HdArray *r) {
 
 static HdStatus reshape(HdContext *ctx, HdArray a, int32_t ndim, const int64_t length[], HdArray *out) {
   int64_t bytes;
-  char    from[160], to[160];
+  char from[160], to[160];
   if (!out) return null_arg(ctx, "out");
   HD_TRY(check_array(ctx, &a, "a"));
   HD_TRY(check_shape(ctx, a.type, ndim, length, &bytes));
@@ -278,7 +283,8 @@ static HdStatus reshape(HdContext *ctx, HdArray a, int32_t ndim, const int64_t l
                     hdapi_shape_text(a.type, a.ndim, a.length, from, sizeof from), (long long)hd_array_count(a),
                     hdapi_shape_text(a.type, ndim, length, to, sizeof to), (long long)hd_array_count(r));
   if (bytes && !regroup(&a, &r)) {
-    HdStatus status = hdb_fail(&ctx->err, HD_ERR_SHAPE, "a", "%s cannot be viewed as %s: its strides leave gaps between the axes to join",
+    HdStatus status = hdb_fail(&ctx->err, HD_ERR_SHAPE, "a",
+                               "%s cannot be viewed as %s: its strides leave gaps between the axes to join",
                                hdapi_shape_text(a.type, a.ndim, a.length, from, sizeof from),
                                hdapi_shape_text(a.type, ndim, length, to, sizeof to));
     ctx->err.remedy = "copy it into a dense array with hd_array_copy first";
@@ -300,8 +306,9 @@ static HdStatus expand(HdContext *ctx, HdArray a, int32_t axis, int64_t length, 
   HD_TRY(check_array(ctx, &a, "a"));
   HD_TRY(check_axis(ctx, &a, axis));
   if (a.length[axis] != 1) {
-    HdStatus status = hdb_fail(&ctx->err, HD_ERR_SHAPE, "axis", "axis %d has length %lld; only an axis of length 1 can be repeated",
-                               axis, (long long)a.length[axis]);
+    HdStatus status =
+        hdb_fail(&ctx->err, HD_ERR_SHAPE, "axis", "axis %d has length %lld; only an axis of length 1 can be repeated",
+                 axis, (long long)a.length[axis]);
     ctx->err.remedy = "slice the axis to one element, or reshape the array to have an axis of length 1 there";
     return status;
   }
@@ -339,7 +346,7 @@ static bool same_shape(const HdArray *a, const HdArray *b) {
 
 static HdStatus copy(HdStream *s, const HdArray *from, const HdArray *to) {
   HdContext *ctx = s->ctx;
-  char       want[160], got[160];
+  char want[160], got[160];
   HD_TRY(check_array(ctx, from, "from"));
   HD_TRY(check_array(ctx, to, "to"));
   HdStatus bad = !hd_type_equal(from->type, to->type) ? HD_ERR_TYPE : !same_shape(from, to) ? HD_ERR_SHAPE : HD_OK;
@@ -348,8 +355,7 @@ static HdStatus copy(HdStream *s, const HdArray *from, const HdArray *to) {
                     hdapi_shape_text(from->type, from->ndim, from->length, want, sizeof want),
                     hdapi_shape_text(to->type, to->ndim, to->length, got, sizeof got));
   RtView f = view_of(from), t = view_of(to);
-  hdrt_stream_copy(s->rt, &f, &t);
-  return HD_OK;
+  return hdrt_stream_copy(s->rt, &f, &t, &ctx->err);
 }
 
 HdStatus hd_array_copy(HdStream *stream, HdArray from, HdArray to) {
@@ -361,8 +367,7 @@ HdStatus hd_array_copy(HdStream *stream, HdArray from, HdArray to) {
 static HdStatus clear(HdStream *s, const HdArray *a) {
   HD_TRY(check_array(s->ctx, a, "a"));
   RtView v = view_of(a);
-  hdrt_stream_clear(s->rt, &v);
-  return HD_OK;
+  return hdrt_stream_clear(s->rt, &v, &s->ctx->err);
 }
 
 HdStatus hd_array_clear(HdStream *stream, HdArray a) {

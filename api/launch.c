@@ -11,16 +11,19 @@
 
 static const char *wanted_text(const RtParam *p, char *out, size_t size) {
   static const char *const axes[] = {"", "[]", "[,]", "[,,]", "[,,,]"};
-  char                     name[64];
+  char name[64];
   snprintf(out, size, p->ndim ? "an array %s%s" : "a value of type %s%s", hd_type_name(p->type, name), axes[p->ndim]);
   return out;
 }
 
 static const char *got_text(const HdArg *arg, char *out, size_t size) {
   char name[64];
-  if (!arg->array) snprintf(out, size, "a value of type %s", hd_type_name(arg->type, name));
-  else if (arg->array->ndim < 1 || arg->array->ndim > HD_MAX_DIMS) snprintf(out, size, "an array that was freed or never made");
-  else hdapi_shape_text(arg->array->type, arg->array->ndim, arg->array->length, out, size);
+  if (!arg->array)
+    snprintf(out, size, "a value of type %s", hd_type_name(arg->type, name));
+  else if (arg->array->ndim < 1 || arg->array->ndim > HD_MAX_DIMS)
+    snprintf(out, size, "an array that was freed or never made");
+  else
+    hdapi_shape_text(arg->array->type, arg->array->ndim, arg->array->length, out, size);
   return out;
 }
 
@@ -39,7 +42,7 @@ static HdStatus bad_device(HdContext *ctx, int32_t i, const RtParam *p, HdDevice
 }
 
 static HdStatus bad_count(HdContext *ctx, const RtSignature *s, int32_t nargs) {
-  char   list[300] = "";
+  char list[300] = "";
   size_t n = 0;
   for (uint32_t i = 0; i < s->nparams && n < sizeof list; i++)
     n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", s->params[i].name);
@@ -54,7 +57,8 @@ static HdStatus check_dims(HdContext *ctx, const RtSignature *s, int32_t ndim, c
     return hdb_fail(&ctx->err, HD_ERR_DIM, "ndim", "wanted 1 to %d dimensions, got %d", HD_MAX_DIMS, ndim);
   if (!dim) return hdb_fail(&ctx->err, HD_ERR_ARG, "dim", "it is NULL");
   if (s->rank > 0 && ndim != s->rank)
-    return hdb_fail(&ctx->err, HD_ERR_DIM, "ndim", "kernel '%s' uses %d axes of the launch, got %d", s->kernel, s->rank, ndim);
+    return hdb_fail(&ctx->err, HD_ERR_DIM, "ndim", "kernel '%s' uses %d axes of the launch, got %d", s->kernel, s->rank,
+                    ndim);
   int64_t total = 1;
   for (int32_t k = 0; k < HD_MAX_DIMS; k++) {
     l->dim[k] = k < ndim ? dim[k] : 1;
@@ -79,15 +83,15 @@ static HdStatus check_dims(HdContext *ctx, const RtSignature *s, int32_t ndim, c
 
 /* An array into the block; *dense becomes false if its elements leave gaps. */
 static HdStatus put_array(const HdKernel *k, int32_t i, const RtParam *p, const HdArg *arg, char *block, bool *dense) {
-  HdContext     *ctx = k->module->ctx;
+  HdContext *ctx = k->module->ctx;
   const HdArray *a = arg->array;
   if (a->ndim != p->ndim || !hd_type_equal(a->type, p->type))
     return bad_arg(ctx, a->ndim != p->ndim && hd_type_equal(a->type, p->type) ? HD_ERR_SHAPE : HD_ERR_TYPE, i, p, arg);
   if (a->device.kind != k->device.kind || a->device.index != k->device.index)
     return bad_device(ctx, i, p, k->device, a->device);
-  char   *at = block + p->offset;
+  char *at = block + p->offset;
   int64_t step = 1;
-  bool    gaps = false, empty = false;
+  bool gaps = false, empty = false;
   for (int32_t d = a->ndim - 1; d >= 0; d--) {
     if (a->length[d] != 1 && a->stride[d] != step) gaps = true;
     if (a->length[d] <= 0) empty = true;
@@ -103,12 +107,12 @@ static HdStatus put_array(const HdKernel *k, int32_t i, const RtParam *p, const 
 
 static HdStatus put_args(const HdKernel *k, int32_t nargs, const HdArg args[], char *block, bool *dense) {
   const RtSignature *s = &k->of->sig;
-  HdContext         *ctx = k->module->ctx;
+  HdContext *ctx = k->module->ctx;
   if (nargs < 0 || (uint32_t)nargs != s->nparams) return bad_count(ctx, s, nargs);
   if (nargs && !args) return hdb_fail(&ctx->err, HD_ERR_ARG, "args", "it is NULL");
   for (int32_t i = 0; i < nargs; i++) {
     const RtParam *p = &s->params[i];
-    const HdArg   *arg = &args[i];
+    const HdArg *arg = &args[i];
     if ((arg->array != NULL) != (p->ndim > 0)) return bad_arg(ctx, HD_ERR_TYPE, i, p, arg);
     if (p->ndim) {
       HD_TRY(put_array(k, i, p, arg, block, dense));
@@ -137,17 +141,19 @@ static HdStatus check_stream(const HdKernel *k, const HdStream *stream) {
 static HdStatus launch(HdKernel *k, HdStream *stream, int32_t ndim, const int64_t dim[], int32_t nargs,
                        const HdArg args[]) {
   _Alignas(64) char block[RT_MAX_ARGS];
-  RtLaunch          l;
-  RtFaultCopy       fault;
-  bool              dense = true;
+  RtLaunch l;
+  RtFaultCopy fault;
+  bool dense = true;
   HD_TRY(check_stream(k, stream));
   HD_TRY(check_dims(k->module->ctx, &k->of->sig, ndim, dim, &l));
   HD_TRY(put_args(k, nargs, args, block, &dense));
   HD_TRY(hdapi_kernel_code(k, dense ? CODE_DENSE : CODE_GENERAL, &l.code));
   l.args = block;
-  hdrt_stream_launch(stream->rt, &l, k->of->sig.args_size);
-  if (!hdrt_stream_faulted(stream->rt)) return HD_OK;
-  return hdrt_stream_wait(stream->rt, &fault) ? hdapi_fault(k->module->ctx, &fault) : HD_OK;
+  HdContext *ctx = k->module->ctx;
+  HD_TRY(hdrt_stream_launch(stream->rt, &l, k->of->sig.args_size, &ctx->err));
+  if (!stream->rt->faulted) return HD_OK;
+  HdStatus status = hdrt_stream_wait(stream->rt, &fault, &ctx->err);
+  return fault.status != HD_OK ? hdapi_fault(ctx, &fault) : status;
 }
 
 HdStatus hd_launch(HdKernel *kernel, HdStream *stream, int32_t ndim, const int64_t dim[], int32_t nargs,

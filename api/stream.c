@@ -13,8 +13,10 @@ static HdStatus stream_new(HdContext *ctx, HdDevice device, HdStreamMode mode, H
   if (!s) return hdb_fail(&ctx->err, HD_ERR_NOMEM, "", "%zu bytes for a stream", sizeof *s);
   *s = (HdStream){ctx, device, NULL};
   HdStatus status = hdrt_stream_new(d, mode == HD_STREAM_ASYNC, &ctx->err, &s->rt);
-  if (status == HD_OK) *out = s;
-  else ctx->mem.resize(ctx->mem.user, s, sizeof *s, 0);
+  if (status == HD_OK)
+    *out = s;
+  else
+    ctx->mem.resize(ctx->mem.user, s, sizeof *s, 0);
   return status;
 }
 
@@ -37,19 +39,20 @@ HdStatus hdapi_fault(HdContext *ctx, const RtFaultCopy *f) {
   char at[96] = "";
   for (int32_t k = 0, n = 0; k < f->ndim && n < (int)sizeof at; k++)
     n += snprintf(at + n, sizeof at - (size_t)n, "%s%lld", k ? ", " : "", (long long)f->tid[k]);
-  if (f->status != HD_ERR_FAULT)
-    return hdb_fail(&ctx->err, f->status, "", "kernel '%s': %s", f->kernel, f->text);
+  if (f->status != HD_ERR_FAULT) return hdb_fail(&ctx->err, f->status, "", "kernel '%s': %s", f->kernel, f->text);
   snprintf(ctx->where_file, sizeof ctx->where_file, "%s", f->file);
   HdSpan where = {f->line && f->file[0] ? ctx->where_file : NULL, f->line, f->column};
-  if (!f->has_index) return hdb_fail_at(&ctx->err, f->status, where, "kernel '%s', thread (%s): %s", f->kernel, at, f->text);
-  return hdb_fail_at(&ctx->err, f->status, where, "kernel '%s', thread (%s): %s: index %lld, length %lld", f->kernel, at,
-                     f->text, (long long)f->index, (long long)f->limit);
+  if (!f->has_index)
+    return hdb_fail_at(&ctx->err, f->status, where, "kernel '%s', thread (%s): %s", f->kernel, at, f->text);
+  return hdb_fail_at(&ctx->err, f->status, where, "kernel '%s', thread (%s): %s: index %lld, length %lld", f->kernel,
+                     at, f->text, (long long)f->index, (long long)f->limit);
 }
 
 HdStatus hd_stream_wait(HdStream *stream) {
   if (!stream) return HD_ERR_ARG;
   RtFaultCopy fault;
   hdapi_begin(stream->ctx);
-  bool failed = hdrt_stream_wait(stream->rt, &fault);
-  return hdapi_end(stream->ctx, "hd_stream_wait", failed ? hdapi_fault(stream->ctx, &fault) : HD_OK);
+  HdStatus status = hdrt_stream_wait(stream->rt, &fault, &stream->ctx->err);
+  if (fault.status != HD_OK) status = hdapi_fault(stream->ctx, &fault);
+  return hdapi_end(stream->ctx, "hd_stream_wait", status);
 }

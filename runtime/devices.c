@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/launches.h"
+#include "runtime/streams.h"
 
 void hdrt_device_init(RtDevice *d, const RtDeviceOps *ops, const HdAllocator *mem, RtThreads *threads) {
   memset(d, 0, sizeof *d);
@@ -17,8 +18,10 @@ void hdrt_device_end(RtDevice *d) { hdrt_pool_trim(&d->pool); }
 
 /* --- memory: the same for both --- */
 
-static HdStatus host_alloc(RtDevice *d, size_t size, HdError *err, HdBlock **out) {
-  return hdrt_block_new(&d->pool, size, err, out);
+static HdStatus host_alloc(RtDevice *d, size_t size, HdError *err, HdBlock **out, void **data) {
+  HD_TRY(hdrt_block_new(&d->pool, size, err, out));
+  *data = hdrt_block_data(*out);
+  return HD_OK;
 }
 
 static void host_free(RtDevice *d, HdBlock *b) {
@@ -26,14 +29,10 @@ static void host_free(RtDevice *d, HdBlock *b) {
   hdrt_block_free(b);
 }
 
-static void host_copy(RtDevice *d, const RtView *from, const RtView *to) {
-  (void)d;
-  hdrt_view_copy(from, to);
-}
-
-static void host_clear(RtDevice *d, const RtView *v) {
-  (void)d;
-  hdrt_view_clear(v);
+static HdStatus host_clear(RtDevice *d, void *data, size_t size, HdError *err) {
+  (void)d, (void)err;
+  memset(data, 0, size);
+  return HD_OK;
 }
 
 /* --- code --- */
@@ -62,8 +61,8 @@ static void host_unload(RtDevice *d, RtCode *code) {
   hdrt_image_free(&code->image);
 }
 
-const RtDeviceOps hdrt_cpu_ops = {"cpu",    host_alloc,  host_free,       host_copy, host_clear,
-                                  cpu_load, host_unload, hdrt_run_shared};
+const RtDeviceOps hdrt_cpu_ops = {"cpu",       host_alloc,           host_free,      host_clear, cpu_load,
+                                  host_unload, hdrt_host_stream_new, hdrt_run_shared};
 
-const RtDeviceOps hdrt_interp_ops = {"interp",    host_alloc,  host_free,       host_copy, host_clear,
-                                     interp_load, host_unload, hdrt_run_serial};
+const RtDeviceOps hdrt_interp_ops = {"interp",    host_alloc,           host_free,      host_clear, interp_load,
+                                     host_unload, hdrt_host_stream_new, hdrt_run_serial};

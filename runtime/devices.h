@@ -1,6 +1,7 @@
 /* runtime/devices.h -- a device: its memory, its threads, and the table of functions that all kinds implement.
  *
- * Code is loaded onto a device once and then launched by streams (streams.h). Memory of both kinds is the host's.
+ * Code is loaded onto a device once and then launched by streams (streams.h). The memory of a device is the host's, or its
+ * own; a view says which.
  */
 #ifndef RT_DEVICES_H
 #define RT_DEVICES_H
@@ -12,8 +13,6 @@
 #include "runtime/view.h"
 HD_BEGIN_DECLS
 
-typedef struct RtDevice RtDevice;
-
 /* Code that is ready to run on one device. */
 typedef struct RtCode {
   RtDevice   *device;
@@ -21,6 +20,7 @@ typedef struct RtCode {
   RtEntry     entry;
   void       *host_user;
   RtImage     image; /* zero for HOST code */
+  void       *own;   /* what a device of another kind keeps of it */
   int32_t     width;
   RtCodeKind  kind;
 } RtCode;
@@ -32,15 +32,18 @@ typedef struct RtLaunch {
   int32_t       ndim;
 } RtLaunch;
 
+typedef struct RtStream    RtStream;
+typedef struct RtStreamOps RtStreamOps; /* streams.h */
+
 typedef struct RtDeviceOps {
   const char *name;
-  HdStatus (*alloc)(RtDevice *d, size_t size, HdError *err, HdBlock **out);
+  HdStatus (*alloc)(RtDevice *d, size_t size, HdError *err, HdBlock **out, void **data);
   void (*free)(RtDevice *d, HdBlock *b);
-  void (*copy)(RtDevice *d, const RtView *from, const RtView *to);
-  void (*clear)(RtDevice *d, const RtView *v);
+  HdStatus (*clear)(RtDevice *d, void *data, size_t size, HdError *err); /* done on return */
   HdStatus (*load)(RtDevice *d, const RtArtifact *a, HdError *err, RtCode *out);
   void (*unload)(RtDevice *d, RtCode *code);
-  /* Run a launch to its end. `mem` is memory that code of this device may use meanwhile. */
+  HdStatus (*stream_new)(RtDevice *d, bool async, HdError *err, RtStream **out);
+  /* Of devices on the host: run a launch to its end. `mem` is memory that the code may use meanwhile. */
   void (*run)(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
 } RtDeviceOps;
 

@@ -1,4 +1,5 @@
-/* runtime/streams.c -- synchronous streams do the work in the call; asynchronous ones pass it through a ring to a thread.
+/* runtime/streams.c -- streams of devices on the host: synchronous ones do the work in the call,
+ * asynchronous ones pass it through a ring to a thread.
  *
  * The ring is allocated with the stream, so giving work never allocates; when it is full the giver waits for a place.
  * Only the giver's thread moves `given`, only the stream's thread moves `taken`; one mutex guards both.
@@ -24,18 +25,17 @@ typedef struct Work {
 
 enum { PLACES = 64 };
 
-struct RtStream {
-  RtDevice   *device;
+typedef struct HostStream {
+  RtStream base;
   RtFaultCopy fault; /* of an asynchronous stream: guarded by the mutex */
-  bool        async;
 
-  pthread_t       thread;
+  pthread_t thread;
   pthread_mutex_t lock;
-  pthread_cond_t  changed; /* given, taken or stop */
-  uint64_t        given, taken;
-  bool            stop;
-  Work           *ring; /* PLACES */
-};
+  pthread_cond_t changed; /* given, taken or stop */
+  uint64_t given, taken;
+  bool stop;
+  Work *ring; /* PLACES */
+} HostStream;
 
 /* --- doing --- */
 
@@ -60,13 +60,13 @@ static void keep_fault(RtFaultCopy *to, const RtLaunch *l, const RtFault *f) {
   memcpy(to->tid, f->tid, sizeof to->tid);
 }
 
-static void run_launch(RtStream *s, const RtLaunch *l, const HdAllocator *mem, RtFault *fault) {
+static void run_launch(HostStream *s, const RtLaunch *l, const HdAllocator *mem, RtFault *fault) {
   fault->state = 0;
   fault->status = 0;
-  s->device->ops->run(s->device, l, mem, fault);
+  s->base.device->ops->run(s->base.device, l, mem, fault);
 }
 
-static void do_work(RtStream *s, Work *w) {
+static void do_work(HostStream *s, Work *w) {
   RtFault fault;
   switch (w->kind) {
   case WORK_LAUNCH:
@@ -79,13 +79,13 @@ static void do_work(RtStream *s, Work *w) {
       pthread_mutex_unlock(&s->lock);
     }
     return;
-  case WORK_COPY: s->device->ops->copy(s->device, &w->view[0], &w->view[1]); return;
-  case WORK_CLEAR: s->device->ops->clear(s->device, &w->view[0]); return;
+  case WORK_COPY: hdrt_view_copy(&w->view[0], &w->view[1]); return;
+  case WORK_CLEAR: hdrt_view_clear(&w->view[0]); return;
   }
 }
 
 static void *stream_main(void *arg) {
-  RtStream *s = arg;
+  HostStream *s = arg;
   pthread_mutex_lock(&s->lock);
   for (;;) {
     while (s->taken == s->given && !s->stop) pthread_cond_wait(&s->changed, &s->lock);
@@ -104,75 +104,94 @@ static void *stream_main(void *arg) {
 /* --- giving --- */
 
 /* The next place of the ring, once there is one; only the giver's thread comes here. */
-static Work *place(RtStream *s) {
+static Work *place(HostStream *s) {
   pthread_mutex_lock(&s->lock);
   while (s->given - s->taken == PLACES) pthread_cond_wait(&s->changed, &s->lock);
   pthread_mutex_unlock(&s->lock);
   return &s->ring[s->given % PLACES];
 }
 
-static void give(RtStream *s) {
+static void give(HostStream *s) {
   pthread_mutex_lock(&s->lock);
   s->given++;
   pthread_cond_broadcast(&s->changed);
   pthread_mutex_unlock(&s->lock);
 }
 
-void hdrt_stream_launch(RtStream *s, const RtLaunch *l, size_t args_size) {
-  if (!s->async) {
+static HdStatus host_launch(RtStream *base, const RtLaunch *l, size_t args_size, HdError *err) {
+  HostStream *s = (HostStream *)base;
+  (void)err;
+  if (!base->async) {
     RtFault fault;
-    run_launch(s, l, s->device->mem, &fault);
-    if (fault.state) keep_fault(&s->fault, l, &fault);
-    return;
+    run_launch(s, l, base->device->mem, &fault);
+    if (fault.state) {
+      keep_fault(&s->fault, l, &fault);
+      base->faulted = true;
+    }
+    return HD_OK;
   }
   Work *w = place(s);
   w->kind = WORK_LAUNCH;
   w->launch = *l;
   memcpy(w->args, l->args, args_size);
   give(s);
+  return HD_OK;
 }
 
-void hdrt_stream_copy(RtStream *s, const RtView *from, const RtView *to) {
-  if (!s->async) {
-    s->device->ops->copy(s->device, from, to);
-    return;
+static HdStatus on_host(const RtView *v, const char *arg, HdError *err) {
+  if (!v->on) return HD_OK;
+  return hdb_fail(err, HD_ERR_DEVICE, arg, "it is in the memory of device '%s'; use a stream of that device",
+                  v->on->ops->name);
+}
+
+static HdStatus host_copy(RtStream *base, const RtView *from, const RtView *to, HdError *err) {
+  HostStream *s = (HostStream *)base;
+  HD_TRY(on_host(from, "from", err));
+  HD_TRY(on_host(to, "to", err));
+  if (!base->async) {
+    hdrt_view_copy(from, to);
+    return HD_OK;
   }
   Work *w = place(s);
   w->kind = WORK_COPY;
   w->view[0] = *from;
   w->view[1] = *to;
   give(s);
+  return HD_OK;
 }
 
-void hdrt_stream_clear(RtStream *s, const RtView *v) {
-  if (!s->async) {
-    s->device->ops->clear(s->device, v);
-    return;
+static HdStatus host_clear(RtStream *base, const RtView *v, HdError *err) {
+  HostStream *s = (HostStream *)base;
+  HD_TRY(on_host(v, "a", err));
+  if (!base->async) {
+    hdrt_view_clear(v);
+    return HD_OK;
   }
   Work *w = place(s);
   w->kind = WORK_CLEAR;
   w->view[0] = *v;
   give(s);
+  return HD_OK;
 }
 
-bool hdrt_stream_faulted(const RtStream *s) { return !s->async && s->fault.status != HD_OK; }
-
-bool hdrt_stream_wait(RtStream *s, RtFaultCopy *out) {
-  if (s->async) {
+static HdStatus host_wait(RtStream *base, RtFaultCopy *fault, HdError *err) {
+  HostStream *s = (HostStream *)base;
+  (void)err;
+  if (base->async) {
     pthread_mutex_lock(&s->lock);
     while (s->taken != s->given) pthread_cond_wait(&s->changed, &s->lock);
     pthread_mutex_unlock(&s->lock);
   }
-  if (s->fault.status == HD_OK) return false;
-  *out = s->fault;
+  *fault = s->fault;
   s->fault.status = HD_OK;
-  return true;
+  base->faulted = false;
+  return fault->status;
 }
 
 /* --- life --- */
 
-static HdStatus start_thread(RtStream *s, HdError *err) {
-  const HdAllocator *mem = s->device->mem;
+static HdStatus start_thread(HostStream *s, HdError *err) {
+  const HdAllocator *mem = s->base.device->mem;
   s->ring = mem->resize(mem->user, NULL, 0, PLACES * sizeof(Work));
   if (!s->ring) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", PLACES * sizeof(Work));
   pthread_mutex_init(&s->lock, NULL);
@@ -189,25 +208,10 @@ static HdStatus start_thread(RtStream *s, HdError *err) {
   return hdb_fail(err, HD_ERR_SYSTEM, "", "the stream's thread could not be started: %s", strerror(rc));
 }
 
-HdStatus hdrt_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out) {
-  RtStream *s = d->mem->resize(d->mem->user, NULL, 0, sizeof *s);
-  if (!s) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", sizeof *s);
-  memset(s, 0, sizeof *s);
-  s->device = d;
-  s->async = async;
-  HdStatus status = async ? start_thread(s, err) : HD_OK;
-  if (status != HD_OK) {
-    d->mem->resize(d->mem->user, s, sizeof *s, 0);
-    return status;
-  }
-  __atomic_fetch_add(&d->async, async, __ATOMIC_RELAXED);
-  *out = s;
-  return HD_OK;
-}
-
-void hdrt_stream_free(RtStream *s) {
-  RtDevice *d = s->device;
-  if (s->async) {
+static void host_stream_free(RtStream *base) {
+  HostStream *s = (HostStream *)base;
+  RtDevice *d = base->device;
+  if (base->async) {
     pthread_mutex_lock(&s->lock);
     s->stop = true;
     pthread_cond_broadcast(&s->changed);
@@ -217,6 +221,23 @@ void hdrt_stream_free(RtStream *s) {
     pthread_mutex_destroy(&s->lock);
     d->mem->resize(d->mem->user, s->ring, PLACES * sizeof(Work), 0);
   }
-  __atomic_fetch_sub(&d->async, s->async, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&d->async, base->async, __ATOMIC_RELAXED);
   d->mem->resize(d->mem->user, s, sizeof *s, 0);
+}
+
+static const RtStreamOps host_stream_ops = {host_stream_free, host_launch, host_copy, host_clear, host_wait};
+
+HdStatus hdrt_host_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out) {
+  HostStream *s = d->mem->resize(d->mem->user, NULL, 0, sizeof *s);
+  if (!s) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", sizeof *s);
+  memset(s, 0, sizeof *s);
+  s->base = (RtStream){&host_stream_ops, d, async, false};
+  HdStatus status = async ? start_thread(s, err) : HD_OK;
+  if (status != HD_OK) {
+    d->mem->resize(d->mem->user, s, sizeof *s, 0);
+    return status;
+  }
+  __atomic_fetch_add(&d->async, async, __ATOMIC_RELAXED);
+  *out = &s->base;
+  return HD_OK;
 }

@@ -1,11 +1,9 @@
-/* runtime/streams.h -- work in order, at once or on a thread of its own. */
+/* runtime/streams.h -- work in order, at once or later. */
 #ifndef RT_STREAMS_H
 #define RT_STREAMS_H
 
 #include "runtime/devices.h"
 HD_BEGIN_DECLS
-
-typedef struct RtStream RtStream;
 
 enum { RT_MAX_ARGS = 4096 }; /* bytes of an argument block */
 
@@ -17,18 +15,44 @@ typedef struct RtFaultCopy {
   int64_t  index, limit, tid[HD_MAX_DIMS];
 } RtFaultCopy;
 
-HdStatus hdrt_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out);
-void     hdrt_stream_free(RtStream *s); /* waits first */
+/* What a stream of one kind of device does; the functions below call it. */
+struct RtStreamOps {
+  void (*free)(RtStream *s);
+  HdStatus (*launch)(RtStream *s, const RtLaunch *l, size_t args_size, HdError *err);
+  HdStatus (*copy)(RtStream *s, const RtView *from, const RtView *to, HdError *err);
+  HdStatus (*clear)(RtStream *s, const RtView *v, HdError *err);
+  HdStatus (*wait)(RtStream *s, RtFaultCopy *fault, HdError *err);
+};
 
-/* Launch arguments are copied; on a synchronous stream the work is done on return. */
-void hdrt_stream_launch(RtStream *s, const RtLaunch *l, size_t args_size);
-void hdrt_stream_copy(RtStream *s, const RtView *from, const RtView *to);
-void hdrt_stream_clear(RtStream *s, const RtView *v);
+/* The front of every kind's own structure. */
+struct RtStream {
+  const RtStreamOps *ops;
+  RtDevice          *device;
+  bool               async;
+  bool               faulted; /* of a synchronous stream: a wait would report a fault */
+};
 
-/* True, and *out is filled in, if a kernel failed since the last call. */
-bool hdrt_stream_wait(RtStream *s, RtFaultCopy *out);
-/* The same for a synchronous stream after a launch: no waiting, and quick if there is nothing to say. */
-bool hdrt_stream_faulted(const RtStream *s);
+static inline HdStatus hdrt_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out) {
+  return d->ops->stream_new(d, async, err, out);
+}
+static inline void hdrt_stream_free(RtStream *s) { s->ops->free(s); } /* waits first */
+
+/* Launch arguments are copied; on a synchronous stream the work is done on return. A status that is not HD_OK says that
+ * the work was not taken. */
+static inline HdStatus hdrt_stream_launch(RtStream *s, const RtLaunch *l, size_t args_size, HdError *err) {
+  return s->ops->launch(s, l, args_size, err);
+}
+static inline HdStatus hdrt_stream_copy(RtStream *s, const RtView *from, const RtView *to, HdError *err) {
+  return s->ops->copy(s, from, to, err);
+}
+static inline HdStatus hdrt_stream_clear(RtStream *s, const RtView *v, HdError *err) { return s->ops->clear(s, v, err); }
+
+/* Wait for all work. fault->status is HD_OK unless an assert or a check failed in a kernel since the last call; then it is
+ * what is returned. Another status, in the record, is the device's own. */
+static inline HdStatus hdrt_stream_wait(RtStream *s, RtFaultCopy *fault, HdError *err) { return s->ops->wait(s, fault, err); }
+
+/* --- streams of devices on the host (streams.c) --- */
+HdStatus hdrt_host_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out);
 
 HD_END_DECLS
 #endif

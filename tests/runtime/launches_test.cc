@@ -30,7 +30,7 @@ struct Device {
     hdrt_threads_free(pool);
   }
   RtThreads *pool = nullptr;
-  RtDevice   d;
+  RtDevice d;
 };
 
 RtCode code_of(RtDevice *d, RtEntry entry) {
@@ -45,7 +45,7 @@ RtCode code_of(RtDevice *d, RtEntry entry) {
 struct CountArgs {
   std::atomic<int> *count;
   std::atomic<int> *bad;
-  int               busy;  // rounds of work for each thread
+  int busy; // rounds of work for each thread
 };
 
 void count_threads(const void *args, const RtSpan *s, void *user) {
@@ -59,8 +59,7 @@ void count_threads(const void *args, const RtSpan *s, void *user) {
     base = base * s->dim[k] + s->at[k];
   }
   for (int64_t x = s->begin; x < s->end; x++) {
-    for (volatile int i = 0; i < a.busy; i = i + 1) {
-    }
+    for (volatile int i = 0; i < a.busy; i = i + 1) {}
     a.count[base * s->dim[s->ndim - 1] + x]++;
   }
 }
@@ -69,11 +68,11 @@ void run_shape(RtDevice *d, std::vector<int64_t> dim, int busy) {
   int64_t n = 1;
   for (int64_t x : dim) n *= x;
   std::vector<std::atomic<int>> count(static_cast<size_t>(n ? n : 1));
-  std::atomic<int>              bad{0};
-  CountArgs                     args = {count.data(), &bad, busy};
-  RtCode                        code = code_of(d, count_threads);
-  RtLaunch                      l = {&code, &args, {1, 1, 1, 1}, static_cast<int32_t>(dim.size())};
-  RtFault                       fault = {};
+  std::atomic<int> bad{0};
+  CountArgs args = {count.data(), &bad, busy};
+  RtCode code = code_of(d, count_threads);
+  RtLaunch l = {&code, &args, {1, 1, 1, 1}, static_cast<int32_t>(dim.size())};
+  RtFault fault = {};
   for (size_t k = 0; k < dim.size(); k++) l.dim[k] = dim[k];
   d->ops->run(d, &l, &hdb_system_allocator, &fault);
   EXPECT_EQ(bad, 0);
@@ -104,37 +103,37 @@ TEST(Launches, SayWhenTheyAreAlone) {
     memcpy(&p, args, sizeof p);
     *p = s->serial;
   });
-  int       serial = -1, *p = &serial;
-  HdError   err = {};
-  RtLaunch  l = {&code, &p, {10, 1, 1, 1}, 1};
+  int serial = -1, *p = &serial;
+  HdError err = {};
+  RtLaunch l = {&code, &p, {10, 1, 1, 1}, 1};
   RtStream *sync, *async;
   RtFaultCopy none;
   ASSERT_EQ(hdrt_stream_new(&d.d, false, &err, &sync), HD_OK);
-  hdrt_stream_launch(sync, &l, sizeof p);
+  hdrt_stream_launch(sync, &l, sizeof p, &err);
   EXPECT_EQ(serial, 1);
   ASSERT_EQ(hdrt_stream_new(&d.d, true, &err, &async), HD_OK);
-  hdrt_stream_launch(async, &l, sizeof p);
-  EXPECT_FALSE(hdrt_stream_wait(async, &none));
+  hdrt_stream_launch(async, &l, sizeof p, &err);
+  EXPECT_FALSE(hdrt_stream_wait(async, &none, &err));
   EXPECT_EQ(serial, 0) << "another stream could launch meanwhile";
   hdrt_stream_free(async);
-  hdrt_stream_launch(sync, &l, sizeof p);
+  hdrt_stream_launch(sync, &l, sizeof p, &err);
   EXPECT_EQ(serial, 1);
   hdrt_stream_free(sync);
 }
 
 #if defined(__SSE__)
 TEST(Launches, KeepTheFloatingPointEnvironmentToThemselves) {
-  Device   d(2);
-  RtCode   code = code_of(&d.d, [](const void *args, const RtSpan *, void *) {
+  Device d(2);
+  RtCode code = code_of(&d.d, [](const void *args, const RtSpan *, void *) {
     std::atomic<unsigned> *p;
     memcpy(&p, args, sizeof p);
     *p |= _mm_getcsr() & ~0x3fu;
   });
   std::atomic<unsigned> seen{0}, *p = &seen;
   RtLaunch l = {&code, &p, {100000, 1, 1, 1}, 1};
-  RtFault  fault = {};
+  RtFault fault = {};
   unsigned before = _mm_getcsr();
-  _mm_setcsr(before | 0x8040);  // flush to zero, denormals are zero
+  _mm_setcsr(before | 0x8040); // flush to zero, denormals are zero
   d.d.ops->run(&d.d, &l, &hdb_system_allocator, &fault);
   EXPECT_EQ(seen, 0x1f80u);
   EXPECT_EQ(_mm_getcsr() & 0x8040, 0x8040u) << "the caller's own is given back";
@@ -147,7 +146,7 @@ TEST(Launches, KeepTheFloatingPointEnvironmentToThemselves) {
 void append(const void *args, const RtSpan *s, void *) {
   struct {
     std::vector<int> *list;
-    int               value;
+    int value;
   } a;
   memcpy(&a, args, sizeof a);
   if (s->begin == 0) a.list->push_back(a.value);
@@ -157,21 +156,21 @@ TEST(Streams, WorkInOrder) {
   Device d(2);
   for (bool async : {false, true}) {
     std::vector<int> list;
-    HdError          err = {};
-    RtStream        *s;
-    RtFaultCopy      none;
-    RtCode           code = code_of(&d.d, append);
+    HdError err = {};
+    RtStream *s;
+    RtFaultCopy none;
+    RtCode code = code_of(&d.d, append);
     ASSERT_EQ(hdrt_stream_new(&d.d, async, &err, &s), HD_OK);
-    for (int i = 0; i < 500; i++) {  // more than the ring holds
+    for (int i = 0; i < 500; i++) { // more than the ring holds
       struct {
         std::vector<int> *list;
-        int               value;
+        int value;
       } args = {&list, i};
       RtLaunch l = {&code, &args, {1, 1, 1, 1}, 1};
-      hdrt_stream_launch(s, &l, sizeof args);
-      args.value = -1;  // the arguments were copied
+      hdrt_stream_launch(s, &l, sizeof args, &err);
+      args.value = -1; // the arguments were copied
     }
-    EXPECT_FALSE(hdrt_stream_wait(s, &none));
+    EXPECT_FALSE(hdrt_stream_wait(s, &none, &err));
     ASSERT_EQ(list.size(), 500u);
     for (int i = 0; i < 500; i++) ASSERT_EQ(list[i], i);
     hdrt_stream_free(s);
@@ -179,18 +178,18 @@ TEST(Streams, WorkInOrder) {
 }
 
 TEST(Streams, DoCopiesBetweenLaunches) {
-  Device   d(1);
-  HdError  err = {};
+  Device d(1);
+  HdError err = {};
   RtStream *s;
   ASSERT_EQ(hdrt_stream_new(&d.d, true, &err, &s), HD_OK);
   std::vector<int> a(100), b(100);
   for (int i = 0; i < 100; i++) a[i] = i;
-  RtView va = {reinterpret_cast<char *>(a.data()), {100}, {1}, 1, 4};
-  RtView vb = {reinterpret_cast<char *>(b.data()), {100}, {1}, 1, 4};
-  hdrt_stream_copy(s, &va, &vb);
-  hdrt_stream_clear(s, &va);
+  RtView va = {reinterpret_cast<char *>(a.data()), {100}, {1}, 1, 4, nullptr};
+  RtView vb = {reinterpret_cast<char *>(b.data()), {100}, {1}, 1, 4, nullptr};
+  hdrt_stream_copy(s, &va, &vb, &err);
+  hdrt_stream_clear(s, &va, &err);
   RtFaultCopy none;
-  EXPECT_FALSE(hdrt_stream_wait(s, &none));
+  EXPECT_FALSE(hdrt_stream_wait(s, &none, &err));
   for (int i = 0; i < 100; i++) {
     EXPECT_EQ(b[i], i);
     EXPECT_EQ(a[i], 0);
@@ -219,16 +218,16 @@ void fail_at(const void *args, const RtSpan *s, void *) {
 TEST(Streams, KeepTheFirstFaultUntilTheNextWait) {
   Device d(2);
   for (bool async : {false, true}) {
-    HdError   err = {};
+    HdError err = {};
     RtStream *s;
-    RtCode    code = code_of(&d.d, fail_at);
+    RtCode code = code_of(&d.d, fail_at);
     ASSERT_EQ(hdrt_stream_new(&d.d, async, &err, &s), HD_OK);
     for (int64_t bad : {-1, 77, 5}) {
       RtLaunch l = {&code, &bad, {1000, 1, 1, 1}, 1};
-      hdrt_stream_launch(s, &l, sizeof bad);
+      hdrt_stream_launch(s, &l, sizeof bad, &err);
     }
     RtFaultCopy f;
-    ASSERT_TRUE(hdrt_stream_wait(s, &f));
+    ASSERT_TRUE(hdrt_stream_wait(s, &f, &err));
     EXPECT_EQ(f.status, HD_ERR_FAULT);
     EXPECT_EQ(f.index, 77);
     EXPECT_EQ(f.tid[0], 77);
@@ -236,18 +235,18 @@ TEST(Streams, KeepTheFirstFaultUntilTheNextWait) {
     EXPECT_STREQ(f.kernel, "test");
     EXPECT_STREQ(f.text, "too far");
     EXPECT_STREQ(f.file, "k.hd");
-    EXPECT_FALSE(hdrt_stream_wait(s, &f)) << "it is reported once";
+    EXPECT_FALSE(hdrt_stream_wait(s, &f, &err)) << "it is reported once";
     hdrt_stream_free(s);
   }
 }
 
 TEST(Streams, FinishTheirWorkBeforeTheyEnd) {
-  Device           d(1);
-  HdError          err = {};
-  RtStream        *s;
+  Device d(1);
+  HdError err = {};
+  RtStream *s;
   std::atomic<int> done{0};
-  auto            *p = &done;
-  RtCode           code = code_of(&d.d, [](const void *args, const RtSpan *, void *) {
+  auto *p = &done;
+  RtCode code = code_of(&d.d, [](const void *args, const RtSpan *, void *) {
     std::atomic<int> *n;
     memcpy(&n, args, sizeof n);
     usleep(1000);
@@ -255,14 +254,14 @@ TEST(Streams, FinishTheirWorkBeforeTheyEnd) {
   });
   ASSERT_EQ(hdrt_stream_new(&d.d, true, &err, &s), HD_OK);
   RtLaunch l = {&code, &p, {1, 1, 1, 1}, 1};
-  for (int i = 0; i < 10; i++) hdrt_stream_launch(s, &l, sizeof p);
+  for (int i = 0; i < 10; i++) hdrt_stream_launch(s, &l, sizeof p, &err);
   hdrt_stream_free(s);
   EXPECT_EQ(done, 10);
 }
 
 TEST(Streams, ReportMemoryThatRanOut) {
-  Device  d(1);
-  int     left = 0;
+  Device d(1);
+  int left = 0;
   HdAllocator few = {[](void *user, void *p, size_t, size_t n) -> void * {
                        if (n == 0) return free(p), nullptr;
                        return (*static_cast<int *>(user))-- > 0 ? realloc(p, n) : nullptr;
@@ -270,7 +269,7 @@ TEST(Streams, ReportMemoryThatRanOut) {
                      &left};
   d.d.mem = &few;
   for (int n = 0; n < 2; n++) {
-    HdError   err = {};
+    HdError err = {};
     RtStream *s = nullptr;
     left = n;
     EXPECT_EQ(hdrt_stream_new(&d.d, true, &err, &s), HD_ERR_NOMEM);
@@ -279,4 +278,4 @@ TEST(Streams, ReportMemoryThatRanOut) {
   EXPECT_EQ(d.d.async, 0);
 }
 
-}  // namespace
+} // namespace

@@ -15,8 +15,7 @@ char *element(const RtView &v, const int64_t at[]) {
   return p;
 }
 
-template <typename F>
-void each(const RtView &v, F f) {
+template <typename F> void each(const RtView &v, F f) {
   int64_t at[4] = {0, 0, 0, 0};
   for (int k = 0; k < v.ndim; k++)
     if (v.length[k] == 0) return;
@@ -30,17 +29,17 @@ void each(const RtView &v, F f) {
 
 struct Random {
   std::mt19937 gen{7};
-  int          operator()(int n) { return static_cast<int>(gen() % static_cast<unsigned>(n)); }
+  int operator()(int n) { return static_cast<int>(gen() % static_cast<unsigned>(n)); }
 };
 
 // A view with gaps, permuted and reversed axes, in memory of its own.
 struct Memory {
   std::vector<char> bytes;
-  RtView            view;
+  RtView view;
   Memory(Random &r, int ndim, const int64_t length[], uint32_t elem, int fill) {
     std::vector<int> order;
     for (int k = 0; k < ndim; k++) order.insert(order.begin() + r(k + 1), k);
-    view = {nullptr, {}, {}, ndim, elem};
+    view = {nullptr, {}, {}, ndim, elem, nullptr};
     int64_t step = 1 + r(2), low = 0;
     for (int k : order) {
       view.length[k] = length[k];
@@ -56,15 +55,15 @@ struct Memory {
 TEST(View, CopiesWhateverTheStrides) {
   Random r;
   for (int round = 0; round < 3000; round++) {
-    int           ndim = 1 + r(4);
-    int64_t       length[4];
+    int ndim = 1 + r(4);
+    int64_t length[4];
     const uint32_t sizes[] = {1, 2, 4, 8, 12, 16, 24, 36};
-    uint32_t      elem = sizes[r(8)];
+    uint32_t elem = sizes[r(8)];
     for (int k = 0; k < ndim; k++) length[k] = r(12) == 0 ? 0 : 1 + r(5);
     Memory from(r, ndim, length, elem, 0), to(r, ndim, length, elem, 0x55);
     for (auto &b : from.bytes) b = static_cast<char>(r(256));
     std::vector<char> expected = to.bytes;
-    RtView            want = to.view;
+    RtView want = to.view;
     want.data = expected.data() + (to.view.data - to.bytes.data());
     each(want, [&](const int64_t at[]) { memcpy(element(want, at), element(from.view, at), elem); });
     hdrt_view_copy(&from.view, &to.view);
@@ -75,12 +74,12 @@ TEST(View, CopiesWhateverTheStrides) {
 TEST(View, ClearsOnlyItsElements) {
   Random r;
   for (int round = 0; round < 1000; round++) {
-    int     ndim = 1 + r(4);
+    int ndim = 1 + r(4);
     int64_t length[4];
     for (int k = 0; k < ndim; k++) length[k] = r(12) == 0 ? 0 : 1 + r(5);
-    Memory            v(r, ndim, length, 1 + static_cast<uint32_t>(r(9)), 0x55);
+    Memory v(r, ndim, length, 1 + static_cast<uint32_t>(r(9)), 0x55);
     std::vector<char> expected = v.bytes;
-    RtView            want = v.view;
+    RtView want = v.view;
     want.data = expected.data() + (v.view.data - v.bytes.data());
     each(want, [&](const int64_t at[]) { memset(element(want, at), 0, want.elem); });
     hdrt_view_clear(&v.view);
@@ -89,11 +88,11 @@ TEST(View, ClearsOnlyItsElements) {
 }
 
 TEST(View, RepeatsAnElementOfStrideZero) {
-  float  x = 3, y[6] = {};
-  RtView from = {reinterpret_cast<char *>(&x), {2, 3}, {0, 0}, 2, 4};
-  RtView to = {reinterpret_cast<char *>(y), {2, 3}, {3, 1}, 2, 4};
+  float x = 3, y[6] = {};
+  RtView from = {reinterpret_cast<char *>(&x), {2, 3}, {0, 0}, 2, 4, nullptr};
+  RtView to = {reinterpret_cast<char *>(y), {2, 3}, {3, 1}, 2, 4, nullptr};
   hdrt_view_copy(&from, &to);
   for (float v : y) EXPECT_EQ(v, 3);
 }
 
-}  // namespace
+} // namespace
