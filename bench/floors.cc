@@ -1,311 +1,168 @@
-// bench/floors.cc -- the figures that Heddle promises, each beside its limit.
-//
-//     floors [--json=FILE] [--rounds=N]
-//
-// Every figure is a median over rounds; what is compared runs alternately in each round, so that a slow moment of the
-// machine meets both. BENCH_PEERS names the library made of peers.c by clang; without it the ratios are left out.
-#include <dlfcn.h>
+// bench/floors.cc -- the figures that are promised, each beside its limit and the goal beyond it.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <sstream>
-#include <string>
-#include <vector>
 
-#include "heddle/heddle.h"
+#include "bench/bench.h"
 
 extern char **environ;
 
+namespace bench {
 namespace {
 
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-struct Figure {
-  std::string name, unit;
-  double median = 0, low = 0, high = 0;  // quartiles
-  double limit = 0;
-  bool at_least = false;
-  bool Met() const { return at_least ? median >= limit : median <= limit; }
-};
-
-Figure Make(const std::string &name, const std::string &unit, std::vector<double> samples, double limit, bool at_least) {
-  std::sort(samples.begin(), samples.end());
-  size_t n = samples.size();
-  return {name, unit, samples[n / 2], samples[n / 4], samples[n * 3 / 4], limit, at_least};
-}
-
-// Times of a and b in turn, in seconds; the first round is thrown away.
-void Alternate(int rounds, const std::function<void()> &a, const std::function<void()> &b, std::vector<double> *ta,
-               std::vector<double> *tb) {
-  for (int i = 0; i <= rounds; i++) {
-    double t0 = Now();
-    a();
-    double t1 = Now();
-    b();
-    double t2 = Now();
-    if (i == 0) continue;
-    ta->push_back(t1 - t0);
-    tb->push_back(t2 - t1);
-  }
-}
-
-std::vector<double> Ratios(const std::vector<double> &over, const std::vector<double> &under) {
-  std::vector<double> r;
-  for (size_t i = 0; i < over.size(); i++) r.push_back(over[i] / under[i]);
-  return r;
-}
-
-class Bench {
- public:
-  Bench(const std::string &source_path, const std::string &warm_path) : warm_(warm_path), source_path_(source_path) {
-    std::ifstream in(source_path);
-    std::stringstream text;
-    text << in.rdbuf();
-    source_ = text.str();
+class Suite {
+public:
+  Suite(const Options &options, std::vector<Figure> *out)
+      : options_(options), out_(out), kernels_(options.folder + "/floors.hd") {
     char dir[] = "/tmp/heddle-bench-XXXXXX";
     if (!mkdtemp(dir)) Die("no temporary folder");
     dir_ = dir;
-    if (const char *peers = getenv("BENCH_PEERS")) peers_ = dlopen(peers, RTLD_NOW);
   }
-  ~Bench() {
+  ~Suite() {
     std::string rm = "rm -rf '" + dir_ + "'";
     if (system(rm.c_str()) != 0) fprintf(stderr, "cannot remove %s\n", dir_.c_str());
   }
 
-  void Cold(int rounds) {
-    HdContext *ctx = Context(1, true);
-    Kernel(ctx, "eight", nullptr);  // loads LLVM
+  // A module of the trivial kernel alone: from its text to its first result, LLVM in the process.
+  void Cold() {
+    Engine e(1);
+    e.Load(kernels_);
     std::vector<double> t;
-    for (int i = 0; i < rounds; i++) {
+    for (int i = 0; i < 3 * options_.rounds; i++) {
       double start = Now();
-      RunTrivial(ctx);
+      Trivial(e);
       t.push_back(1e3 * (Now() - start));
     }
-    Add(Make("trivial kernel, cold, source to result, LLVM loaded", "ms", t, 15, false));
-    hd_context_free(ctx);
+    Add("trivial kernel, cold, source to result, LLVM loaded", "ms", t, 15, 8, false);
   }
 
-  void Warm(int rounds) {
+  void Warm() {
     std::vector<double> t;
-    Process();  // fills the cache
-    for (int i = 0; i < rounds; i++) {
+    Process(); // fills the cache
+    for (int i = 0; i < 3 * options_.rounds; i++) {
       double start = Now();
       int rc = Process();
       t.push_back(1e3 * (Now() - start));
       if (rc != 0) Die("warm: exit status " + std::to_string(rc) + " with a warm cache");
     }
-    Add(Make("process start to result, warm cache", "ms", t, 8, false));
+    Add("process start to result, warm cache", "ms", t, 8, 4, false);
   }
 
-  void Launch(int rounds) {
-    HdContext *ctx = Context(2, true);
-    HdStream *stream = Stream(ctx);
-    HdKernel *empty = Kernel(ctx, "empty", nullptr), *eight = Kernel(ctx, "eight", nullptr);
-    HdArray a = Array(ctx, HD_F32, {1000});
-    const int64_t one = 1;
-    HdArg args[] = {hd_arg_array(&a), hd_arg_array(&a), hd_arg_array(&a), hd_arg_array(&a),
-                    hd_arg_f32(1),    hd_arg_f32(2),    hd_arg_i32(3),    hd_arg_i32(4)};
-    std::vector<double> t0, t8;
+  void Launch() {
+    Engine e(2);
+    const int64_t one = 1, thousand = 1000;
+    Memory<float> m(1000);
+    HdArray a = e.Lend(hd_type_scalar(HD_F32), {1000}, m.data());
+    const HdArg array = hd_arg_array(&a);
+    const HdArg eight[] = {array, array, array, array, hd_arg_f32(1), hd_arg_f32(2), hd_arg_i32(3), hd_arg_i32(4)};
+    const HdArg three[] = {hd_arg_f32(0.5f), array, array};
     enum { N = 20000 };
-    Alternate(
-        rounds, [&] { for (int i = 0; i < N; i++) Check(ctx, hd_launch(empty, stream, 1, &one, 0, nullptr)); },
-        [&] { for (int i = 0; i < N; i++) Check(ctx, hd_launch(eight, stream, 1, &one, 8, args)); }, &t0, &t8);
-    for (double &t : t0) t *= 1e9 / N;
-    for (double &t : t8) t *= 1e9 / N;
-    Add(Make("launch of an empty kernel", "ns", t0, 500, false));
-    Add(Make("launch with eight arguments", "ns", t8, 500, false));
-    hd_array_free(ctx, &a);
-    hd_stream_free(stream);
-    FreeModules();
-    hd_context_free(ctx);
+    e.Load(kernels_);
+    HdKernel *k0 = e.Kernel("empty"), *k8 = e.Kernel("eight"), *k3 = e.Kernel("saxpy");
+    auto many = [&](HdKernel *k, const int64_t *dim, int32_t n, const HdArg *args) {
+      return [=, &e] {
+        for (int i = 0; i < N; i++) e.Check(hd_launch(k, e.stream(), 1, dim, n, args));
+      };
+    };
+    auto t = Alternate(options_.rounds,
+                       {many(k0, &one, 0, nullptr), many(k8, &one, 8, eight), many(k3, &thousand, 3, three)});
+    Add("launch of an empty kernel", "ns", Scaled(t[0], 1e9 / N), 500, 150, false);
+    Add("launch with eight arguments", "ns", Scaled(t[1], 1e9 / N), 500, 250, false);
+    Add("launch of saxpy on 1000 elements", "ns", Scaled(t[2], 1e9 / N), 1000, 300, false);
   }
 
-  void Saxpy(int rounds) {
+  void Saxpy() {
     auto peer = reinterpret_cast<void (*)(int64_t, float, const float *, float *)>(Peer("peer_saxpy"));
     if (!peer) return;
-    HdContext *ctx = Context(2, true);
-    HdStream *stream = Stream(ctx);
-    HdKernel *k = Kernel(ctx, "saxpy", nullptr);
     const int64_t n = 10000000;
-    HdArray x = Array(ctx, HD_F32, {n}), y = Array(ctx, HD_F32, {n});
-    HdArg args[] = {hd_arg_f32(1e-3f), hd_arg_array(&x), hd_arg_array(&y)};
-    std::vector<double> ours, theirs;
-    Alternate(
-        rounds, [&] { Check(ctx, hd_launch(k, stream, 1, &n, 3, args)); },
-        [&] { peer(n, 1e-3f, static_cast<float *>(x.data), static_cast<float *>(y.data)); }, &ours, &theirs);
-    Add(Make("saxpy, 10 million, 2 threads: times clang -O3 OpenMP", "x", Ratios(theirs, ours), 0.95, true));
-    hd_array_free(ctx, &x);
-    hd_array_free(ctx, &y);
-    hd_stream_free(stream);
-    FreeModules();
-    hd_context_free(ctx);
+    Engine e(2);
+    Memory<float> x(n), y(n);
+    HdArray ax = e.Lend(hd_type_scalar(HD_F32), {n}, x.data()), ay = e.Lend(hd_type_scalar(HD_F32), {n}, y.data());
+    e.Load(kernels_);
+    Threads(2);
+    auto t = Alternate(3 * options_.rounds,
+                       {[&] { e.Run("saxpy", {n}, {hd_arg_f32(1e-3f), hd_arg_array(&ax), hd_arg_array(&ay)}); },
+                        [&] { peer(n, 1e-3f, x.data(), y.data()); }});
+    Add("saxpy, 10 million, 2 threads: times clang -O3 OpenMP", "x", Ratios(t[1], t[0]), 0.95, 1, true);
   }
 
-  void Mandelbrot(int rounds, const char *target, const char *label, double limit) {
+  void Mandelbrot(const char *target, const char *label) {
     auto peer = reinterpret_cast<void (*)(int, int, int, int32_t *)>(Peer("peer_mandelbrot"));
     if (!peer) return;
-    HdContext *ctx = Context(1, true);
-    HdStream *stream = Stream(ctx);
-    HdKernel *k = Kernel(ctx, "mandelbrot", target);
-    const int64_t dims[] = {1024, 1024};
-    HdArray out = Array(ctx, HD_I32, {1024, 1024});
-    std::vector<int32_t> want(1024 * 1024);
-    HdArg args[] = {hd_arg_i32(256), hd_arg_array(&out)};
-    std::vector<double> ours, theirs;
-    Alternate(
-        rounds, [&] { Check(ctx, hd_launch(k, stream, 2, dims, 2, args)); }, [&] { peer(1024, 1024, 256, want.data()); },
-        &ours, &theirs);
-    int64_t differ = 0;
-    for (size_t i = 0; i < want.size(); i++) differ += want[i] != static_cast<int32_t *>(out.data)[i];
-    if (differ > 1024 * 1024 / 100) Die("mandelbrot: " + std::to_string(differ) + " pixels differ from the peer's");
-    Add(Make(std::string("mandelbrot, 1 thread, ") + label + ": times scalar clang -O3", "x", Ratios(theirs, ours), limit,
-             true));
-    hd_array_free(ctx, &out);
-    hd_stream_free(stream);
-    FreeModules();
-    hd_context_free(ctx);
+    Engine e(1, false, target);
+    Memory<int32_t> got(1024 * 1024), want(1024 * 1024);
+    HdArray out = e.Lend(hd_type_scalar(HD_I32), {1024, 1024}, got.data());
+    e.Load(options_.folder + "/workloads/mandelbrot.hd");
+    Threads(1);
+    auto t = Alternate(options_.rounds / 2,
+                       {[&] { e.Run("mandelbrot", {1024, 1024}, {hd_arg_i32(256), hd_arg_array(&out)}); },
+                        [&] { peer(1024, 1024, 256, want.data()); }},
+                       CpuTime);
+    size_t differ = 0;
+    for (size_t i = 0; i < want.size(); i++) differ += want[i] != got[i];
+    if (differ > want.size() / 100) Die("mandelbrot: " + std::to_string(differ) + " pixels differ from the peer's");
+    Add(std::string("mandelbrot, 1 thread, ") + label + ": times scalar clang -O3", "x", Ratios(t[1], t[0]), 4, 8,
+        true);
   }
 
-  int Report(const char *json) const {
-    int missed = 0;
-    for (const Figure &f : figures_) {
-      printf("%-62s %10.3f %-2s  [%.3f .. %.3f]  %s %g %s\n", f.name.c_str(), f.median, f.unit.c_str(), f.low, f.high,
-             f.at_least ? "at least" : "at most", f.limit, f.Met() ? "met" : "MISSED");
-      missed += !f.Met();
-    }
-    if (json) {
-      FILE *out = fopen(json, "w");
-      if (!out) Die(std::string("cannot write ") + json);
-      fprintf(out, "[\n");
-      for (size_t i = 0; i < figures_.size(); i++) {
-        const Figure &f = figures_[i];
-        fprintf(out,
-                "  {\"name\": \"%s\", \"unit\": \"%s\", \"median\": %.6g, \"low\": %.6g, \"high\": %.6g, \"limit\": %g, "
-                "\"met\": %s}%s\n",
-                f.name.c_str(), f.unit.c_str(), f.median, f.low, f.high, f.limit, f.Met() ? "true" : "false",
-                i + 1 < figures_.size() ? "," : "");
-      }
-      fprintf(out, "]\n");
-      fclose(out);
-    }
-    return missed ? 1 : 0;
+private:
+  static void Threads(int n) {
+    auto set = reinterpret_cast<void (*)(int)>(Peer("peer_threads"));
+    if (set) set(n);
   }
-
- private:
-  [[noreturn]] static void Die(const std::string &why) {
-    fprintf(stderr, "floors: %s\n", why.c_str());
-    exit(2);
+  void Add(const std::string &name, const char *unit, const std::vector<double> &samples, double limit, double goal,
+           bool at_least) {
+    Figure f{name, unit, Of(samples), limit, goal, at_least};
+    printf("%-60s %9.3f %-2s  %9.3f .. %-9.3f %9.3f  %s %-5g %-6s  goal %-4g %s\n", f.name.c_str(), f.value.median,
+           f.unit.c_str(), f.value.low, f.value.high, f.value.best, at_least ? ">=" : "<=", limit,
+           f.Reaches(limit) ? "met" : "MISSED", goal, f.Reaches(goal) ? "reached" : "not reached");
+    fflush(stdout);
+    out_->push_back(f);
   }
-  static void Check(HdContext *ctx, HdStatus status) {
-    if (status == HD_OK) return;
-    char line[1024];
-    Die(std::string(hd_error_format(hd_context_error(ctx), line, sizeof line)) + hd_context_diagnostics(ctx));
-  }
-  void Add(Figure f) { figures_.push_back(std::move(f)); }
-  void *Peer(const char *name) { return peers_ ? dlsym(peers_, name) : nullptr; }
-
-  HdContext *Context(int threads, bool no_cache) {
-    HdContextOptions options = HD_CONTEXT_OPTIONS_INIT;
-    options.threads = threads;
-    options.no_cache = no_cache;
-    HdContext *ctx = nullptr;
-    if (hd_context_new(&options, &ctx) != HD_OK) Die("no context");
-    return ctx;
-  }
-  HdDevice Cpu(HdContext *ctx) {
-    HdDevice cpu;
-    Check(ctx, hd_device_find(ctx, "cpu", &cpu));
-    return cpu;
-  }
-  HdStream *Stream(HdContext *ctx) {
-    HdStream *s;
-    Check(ctx, hd_stream_new(ctx, Cpu(ctx), HD_STREAM_SYNC, &s));
-    return s;
-  }
-  HdKernel *Kernel(HdContext *ctx, const char *name, const char *target) {
-    HdModuleOptions options = HD_MODULE_OPTIONS_INIT;
-    options.target = target;
-    HdModule *m;
-    HdKernel *k;
-    Check(ctx, hd_module_load_source(ctx, "floors.hd", source_.data(), source_.size(), &options, &m));
-    Check(ctx, hd_module_kernel(m, name, Cpu(ctx), &k));
-    modules_.push_back(m);
-    return k;
-  }
-  void FreeModules() {
-    for (HdModule *m : modules_) hd_module_free(m);
-    modules_.clear();
-  }
-  HdArray Array(HdContext *ctx, HdScalar type, std::vector<int64_t> shape) {
-    HdArray a;
-    Check(ctx, hd_array_zeros(ctx, Cpu(ctx), hd_type_scalar(type), int32_t(shape.size()), shape.data(), &a));
-    return a;
-  }
-  // A module of the trivial kernel alone: from its text to its first result.
-  void RunTrivial(HdContext *ctx) {
+  void Trivial(Engine &e) {
     static const char text[] = "kernel trivial(f32 x[], f32 y[]) {\n  let i = tid();\n  y[i] = 2 * x[i] + 1;\n}\n";
     HdModule *m;
     HdKernel *k;
-    HdStream *s = Stream(ctx);
     float x[4] = {1, 2, 3, 4}, y[4];
-    const int64_t n = 4;
-    HdArray ax, ay;
-    Check(ctx, hd_module_load_source(ctx, "trivial.hd", text, sizeof text - 1, nullptr, &m));
-    Check(ctx, hd_module_kernel(m, "trivial", Cpu(ctx), &k));
-    Check(ctx, hd_array_borrow(ctx, Cpu(ctx), hd_type_scalar(HD_F32), 1, &n, nullptr, x, &ax));
-    Check(ctx, hd_array_borrow(ctx, Cpu(ctx), hd_type_scalar(HD_F32), 1, &n, nullptr, y, &ay));
+    int64_t n = 4;
+    e.Check(hd_module_load_source(e.ctx(), "trivial.hd", text, sizeof text - 1, nullptr, &m));
+    e.Check(hd_module_kernel(m, "trivial", e.cpu(), &k));
+    HdArray ax = e.Lend(hd_type_scalar(HD_F32), {n}, x), ay = e.Lend(hd_type_scalar(HD_F32), {n}, y);
     HdArg args[] = {hd_arg_array(&ax), hd_arg_array(&ay)};
-    Check(ctx, hd_launch(k, s, 1, &n, 2, args));
+    e.Check(hd_launch(k, e.stream(), 1, &n, 2, args));
     if (y[3] != 9) Die("trivial: wrong result");
     hd_module_free(m);
-    hd_stream_free(s);
   }
   int Process() {
-    const char *argv[] = {warm_.c_str(), source_path_.c_str(), dir_.c_str(), nullptr};
+    const char *argv[] = {options_.warm.c_str(), kernels_.c_str(), dir_.c_str(), nullptr};
     pid_t pid;
-    if (posix_spawn(&pid, warm_.c_str(), nullptr, nullptr, const_cast<char **>(argv), environ) != 0) Die("cannot run warm");
+    if (posix_spawn(&pid, argv[0], nullptr, nullptr, const_cast<char **>(argv), environ) != 0)
+      Die("cannot run " + options_.warm);
     int status = 0;
     waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  std::string warm_, source_path_, source_, dir_;
-  void *peers_ = nullptr;
-  std::vector<HdModule *> modules_;
-  std::vector<Figure> figures_;
+  const Options &options_;
+  std::vector<Figure> *out_;
+  std::string kernels_, dir_;
 };
 
-}  // namespace
+} // namespace
 
-int main(int argc, char **argv) {
-  const char *json = nullptr, *source = getenv("BENCH_SOURCE"), *warm = getenv("BENCH_WARM");
-  int rounds = 21;
-  for (int i = 1; i < argc; i++) {
-    if (strncmp(argv[i], "--json=", 7) == 0) json = argv[i] + 7;
-    else if (strncmp(argv[i], "--rounds=", 9) == 0) rounds = std::max(3, atoi(argv[i] + 9));
-    else {
-      fprintf(stderr, "usage: floors [--json=FILE] [--rounds=N]   (./dev bench runs it)\n");
-      return 2;
-    }
-  }
-  if (!source || !warm) {
-    fprintf(stderr, "floors: BENCH_SOURCE and BENCH_WARM must name floors.hd and the warm program; ./dev bench does it\n");
-    return 2;
-  }
-  Bench bench(source, warm);
-  bench.Cold(rounds);
-  bench.Warm(rounds);
-  bench.Launch(rounds);
-  bench.Saxpy(rounds);
-  bench.Mandelbrot(std::max(3, rounds / 3), "x86-64-v3", "AVX2", 4);
-  bench.Mandelbrot(std::max(3, rounds / 3), nullptr, "this machine", 4);
-  return bench.Report(json);
+void Floors(const Options &options, std::vector<Figure> *out) {
+  printf("%-60s %12s  %22s %9s  limit\n", "", "median", "quartiles", "least");
+  Suite s(options, out);
+  s.Cold();
+  s.Warm();
+  s.Launch();
+  s.Saxpy();
+  s.Mandelbrot("x86-64-v3", "AVX2");
+  s.Mandelbrot(nullptr, "this machine");
 }
+
+} // namespace bench

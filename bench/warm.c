@@ -11,12 +11,12 @@ int main(int argc, char **argv) {
   options.threads = 1;
   options.cache_dir = argv[2];
   HdContext *ctx;
-  HdDevice   cpu;
-  HdStream  *stream;
-  HdModule  *module;
-  HdKernel  *kernel;
+  HdDevice cpu;
+  HdStream *stream;
+  HdModule *module;
+  HdKernel *kernel;
   if (hd_context_new(&options, &ctx) != HD_OK) return 3;
-  float   x[4] = {1, 2, 3, 4}, y[4] = {0, 0, 0, 0};
+  float x[4] = {1, 2, 3, 4}, y[4] = {0, 0, 0, 0};
   int64_t n = 4;
   HdArray ax, ay;
   if (hd_device_find(ctx, "cpu", &cpu) != HD_OK || hd_stream_new(ctx, cpu, HD_STREAM_SYNC, &stream) != HD_OK ||

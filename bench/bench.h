@@ -1,0 +1,101 @@
+// bench/bench.h -- what the measurements share: time, samples, figures, and a small face for the library.
+//
+// What is compared runs in turn, round after round, so that a slow moment of the machine meets all of it; a ratio is taken
+// inside each round, and its median over the rounds is what counts.
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "heddle/heddle.h"
+
+namespace bench {
+
+double           Now();      // seconds
+double           CpuTime();  // of the whole process, seconds
+[[noreturn]] void Die(const std::string &why);
+
+struct Spread {
+  double median = 0, low = 0, high = 0, best = 0;  // low, high: quartiles
+};
+Spread Of(std::vector<double> samples);
+std::vector<double> Scaled(const std::vector<double> &samples, double factor);
+std::vector<double> Ratios(const std::vector<double> &over, const std::vector<double> &under);
+
+// Seconds of each of `runs` in turn, for so many rounds after one that is thrown away: [run][round]. `clock` is Now, or
+// CpuTime where one thread works: that leaves out the time that other programs had.
+std::vector<std::vector<double>> Alternate(int rounds, const std::vector<std::function<void()>> &runs, double (*clock)() = Now);
+
+// One line of the report and of its JSON.
+struct Figure {
+  std::string name, unit;
+  Spread      value;
+  double      limit = 0, goal = 0;  // 0: none
+  bool        at_least = false;
+  bool        Reaches(double x) const { return x == 0 || (at_least ? value.median >= x : value.median <= x); }
+};
+
+// A context with its stream and the kernels that were asked of it.
+class Engine {
+ public:
+  Engine(int threads, bool fast = false, const char *target = nullptr);
+  ~Engine();
+  Engine(const Engine &) = delete;
+  HdContext *ctx() const { return ctx_; }
+  HdStream  *stream() const { return stream_; }
+  HdDevice   cpu() const { return cpu_; }
+  void       Check(HdStatus status) const;
+  // Kernels of a file; milliseconds that compiling the named one took.
+  double    Load(const std::string &path, const std::vector<HdDefine> &defines = {});
+  HdKernel *Kernel(const std::string &name) const;
+  void      Run(const std::string &kernel, std::vector<int64_t> dim, const std::vector<HdArg> &args) const;
+  HdArray   Lend(HdType type, std::vector<int64_t> length, void *data) const;
+
+ private:
+  HdContext                        *ctx_ = nullptr;
+  HdStream                         *stream_ = nullptr;
+  HdDevice                          cpu_;
+  bool                              fast_;
+  std::string                       target_;
+  std::vector<HdModule *>           modules_;
+  std::map<std::string, HdKernel *> kernels_;
+};
+
+// Memory for arrays, at the start of a cache line.
+template <class T>
+class Memory {
+ public:
+  explicit Memory(size_t n) : n_(n), data_(static_cast<T *>(aligned_alloc(64, (n * sizeof(T) + 127) / 64 * 64))) {
+    for (size_t i = 0; i < n; i++) data_[i] = T();
+  }
+  ~Memory() { free(data_); }
+  Memory(const Memory &) = delete;
+  T       *data() { return data_; }
+  size_t   size() const { return n_; }
+  T       &operator[](size_t i) { return data_[i]; }
+  const T &operator[](size_t i) const { return data_[i]; }
+
+ private:
+  size_t n_;
+  T     *data_;
+};
+
+struct Options {
+  int         rounds = 15;
+  std::string only;          // names that contain it
+  std::string folder;        // of bench/: kernels are in it
+  std::string warm;          // the program
+  std::vector<int> threads = {1, 2};
+};
+
+void *Peer(const char *name);  // a function of peers.c; NULL if the library is not there
+
+void Floors(const Options &options, std::vector<Figure> *out);
+void Workloads(const Options &options, std::vector<Figure> *out);
+
+}  // namespace bench
+
+#endif

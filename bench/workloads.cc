@@ -1,0 +1,417 @@
+// bench/workloads.cc -- the kernels of workloads/ beside the same work in C, in the default mode and in `fast`.
+//
+// Both sides work on the same inputs and write results of their own, which must agree. A row is the median time of one
+// repetition, CPU time with one thread and wall time with more; a ratio is clang's time over ours, above 1 where Heddle is
+// faster.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "bench/bench.h"
+
+namespace bench {
+namespace {
+
+const HdType F32 = hd_type_scalar(HD_F32), I32 = hd_type_scalar(HD_I32), VEC3 = hd_type_vec(HD_F32, 3);
+
+using Floats = Memory<float>;
+using Ints = Memory<int32_t>;
+
+// One workload, its memory included. `ours` and `peer` do one repetition; `off` is how much of the results disagrees.
+class Work {
+public:
+  virtual ~Work() {}
+  virtual void ours(const Engine &e) = 0;
+  virtual bool peer() = 0;  // false: there is no peer library
+  virtual double off() = 0; // the largest relative difference, or the part of elements that differ
+  virtual void again() {}   // undo what repetitions accumulate, before results are compared
+};
+
+template <class F> F *Find(const char *name) { return reinterpret_cast<F *>(Peer(name)); }
+
+void Fill(Floats *m, float low, float high, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> in(low, high);
+  for (size_t i = 0; i < m->size(); i++) (*m)[i] = in(random);
+}
+
+// |a - b| over the size of what is compared: of the array's mean magnitude, so that cancellation near 0 counts little.
+double Off(const Floats &a, const Floats &b) {
+  double scale = 0, worst = 0;
+  for (size_t i = 0; i < b.size(); i++) scale += std::fabs(b[i]);
+  scale = scale / double(b.size()) + 1e-30;
+  for (size_t i = 0; i < b.size(); i++) {
+    double d = std::fabs(double(a[i]) - double(b[i])) / (scale + std::fabs(b[i]));
+    if (!(d <= worst)) worst = d;
+  }
+  return worst;
+}
+
+template <class T> double Differ(const T &a, const T &b, double eps) {
+  size_t n = 0;
+  for (size_t i = 0; i < b.size(); i++) n += !(std::fabs(double(a[i]) - double(b[i])) <= eps);
+  return double(n) / double(b.size());
+}
+
+class Saxpy : public Work {
+public:
+  Saxpy() { again(); }
+  void again() override { Fill(&x_, 0, 1, 1), Fill(&y_, 0, 1, 2), Fill(&z_, 0, 1, 2); }
+  void ours(const Engine &e) override {
+    HdArray x = e.Lend(F32, {N}, x_.data()), y = e.Lend(F32, {N}, y_.data());
+    e.Run("saxpy", {N}, {hd_arg_f32(1e-3f), hd_arg_array(&x), hd_arg_array(&y)});
+  }
+  bool peer() override {
+    auto f = Find<void(int64_t, float, const float *, float *)>("peer_saxpy");
+    if (f) f(N, 1e-3f, x_.data(), z_.data());
+    return f;
+  }
+  double off() override { return Off(y_, z_); }
+
+private:
+  enum : int64_t { N = 10000000 };
+  Floats x_{N}, y_{N}, z_{N};
+};
+
+class BlackScholes : public Work {
+public:
+  BlackScholes() { Fill(&s_, 5, 30, 3), Fill(&k_, 1, 100, 4), Fill(&t_, 0.25, 10, 5); }
+  void ours(const Engine &e) override {
+    HdArray s = e.Lend(F32, {N}, s_.data()), k = e.Lend(F32, {N}, k_.data()), t = e.Lend(F32, {N}, t_.data());
+    HdArray call = e.Lend(F32, {N}, call_.data()), put = e.Lend(F32, {N}, put_.data());
+    e.Run("black_scholes", {N},
+          {hd_arg_array(&s), hd_arg_array(&k), hd_arg_array(&t), hd_arg_f32(0.02f), hd_arg_f32(0.3f),
+           hd_arg_array(&call), hd_arg_array(&put)});
+  }
+  bool peer() override {
+    auto f = Find<void(int64_t, const float *, const float *, const float *, float, float, float *, float *)>(
+        "peer_black_scholes");
+    if (f) f(N, s_.data(), k_.data(), t_.data(), 0.02f, 0.3f, call2_.data(), put2_.data());
+    return f;
+  }
+  double off() override { return std::max(Off(call_, call2_), Off(put_, put2_)); }
+
+private:
+  enum : int64_t { N = 4000000 };
+  Floats s_{N}, k_{N}, t_{N}, call_{N}, put_{N}, call2_{N}, put2_{N};
+};
+
+class Mandelbrot : public Work {
+public:
+  void ours(const Engine &e) override {
+    HdArray out = e.Lend(I32, {N, N}, out_.data());
+    e.Run("mandelbrot", {N, N}, {hd_arg_i32(256), hd_arg_array(&out)});
+  }
+  bool peer() override {
+    auto f = Find<void(int, int, int, int32_t *)>("peer_mandelbrot");
+    if (f) f(N, N, 256, out2_.data());
+    return f;
+  }
+  double off() override { return Differ(out_, out2_, 0.5); }
+
+private:
+  enum : int64_t { N = 1024 };
+  Ints out_{N * N}, out2_{N * N};
+};
+
+class NBody : public Work {
+public:
+  NBody() { Fill(&x_, -1, 1, 6); }
+  void ours(const Engine &e) override {
+    HdArray x = e.Lend(VEC3, {N}, x_.data()), a = e.Lend(VEC3, {N}, a_.data());
+    e.Run("nbody", {N}, {hd_arg_array(&x), hd_arg_f32(1e-3f), hd_arg_array(&a)});
+  }
+  bool peer() override {
+    auto f = Find<void(int, const float *, float, float *)>("peer_nbody");
+    if (f) f(N, x_.data(), 1e-3f, a2_.data());
+    return f;
+  }
+  double off() override { return Off(a_, a2_); }
+
+private:
+  enum : int64_t { N = 4096 };
+  Floats x_{3 * N}, a_{3 * N}, a2_{3 * N};
+};
+
+class Jacobi : public Work {
+public:
+  Jacobi() { again(); }
+  void again() override { Fill(&u_, 0, 1, 7), Fill(&v_, 0, 1, 7), Fill(&u2_, 0, 1, 7), Fill(&v2_, 0, 1, 7); }
+  void ours(const Engine &e) override {
+    HdArray u = e.Lend(F32, {N, N}, u_.data()), v = e.Lend(F32, {N, N}, v_.data());
+    for (int k = 0; k < SWEEPS; k++)
+      e.Run("jacobi", {N - 2, N - 2}, {hd_arg_array(k % 2 ? &v : &u), hd_arg_array(k % 2 ? &u : &v)});
+  }
+  bool peer() override {
+    auto f = Find<void(int, int, const float *, float *)>("peer_jacobi");
+    for (int k = 0; f && k < SWEEPS; k++) f(N, N, k % 2 ? v2_.data() : u2_.data(), k % 2 ? u2_.data() : v2_.data());
+    return f;
+  }
+  double off() override { return Off(u_, u2_); }
+
+private:
+  enum : int64_t { N = 2048, SWEEPS = 10 };
+  Floats u_{N * N}, v_{N * N}, u2_{N * N}, v2_{N * N};
+};
+
+class Particles : public Work {
+public:
+  Particles() { Fill(&x_, 0, 1, 8), Fill(&v_, -0.5, 0.5, 9); }
+  void ours(const Engine &e) override {
+    HdArray x = e.Lend(VEC3, {N}, x_.data()), v = e.Lend(VEC3, {N}, v_.data()), x2 = e.Lend(VEC3, {N}, x2_.data());
+    HdArray cell = e.Lend(I32, {N}, cell_.data()), count = e.Lend(I32, {CELLS}, count_.data());
+    HdArray first = e.Lend(I32, {CELLS + 1}, first_.data()), next = e.Lend(I32, {CELLS}, next_.data());
+    HdArray sorted = e.Lend(VEC3, {N}, sorted_.data()), id = e.Lend(I32, {N}, id_.data()),
+            rho = e.Lend(F32, {N}, rho_.data());
+    HdArg res = hd_arg_i32(RES);
+    e.Run("move", {N},
+          {hd_arg_array(&x), hd_arg_array(&v), hd_arg_f32(0.01f), res, hd_arg_array(&x2), hd_arg_array(&cell),
+           hd_arg_array(&count)});
+    e.Run("prefix", {1}, {hd_arg_array(&count), hd_arg_array(&first), hd_arg_array(&next)});
+    e.Run("sort", {N},
+          {hd_arg_array(&x2), hd_arg_array(&cell), hd_arg_array(&next), hd_arg_array(&sorted), hd_arg_array(&id)});
+    e.Run(
+        "density", {N},
+        {hd_arg_array(&sorted), hd_arg_array(&id), hd_arg_array(&first), res, hd_arg_f32(0.0415f), hd_arg_array(&rho)});
+  }
+  bool peer() override {
+    auto f = Find<void(int, const float *, const float *, float, int, float, float *, int32_t *, int32_t *, int32_t *,
+                       float *, int32_t *, float *)>("peer_particles");
+    if (f)
+      f(N, x_.data(), v_.data(), 0.01f, RES, 0.0415f, x2_.data(), cell_.data(), first_.data(), next_.data(),
+        sorted_.data(), id_.data(), rho2_.data());
+    return f;
+  }
+  double off() override { return Off(rho_, rho2_); }
+
+private:
+  enum : int64_t { N = 100000, RES = 24, CELLS = RES * RES * RES };
+  Floats x_{3 * N}, v_{3 * N}, x2_{3 * N}, sorted_{3 * N}, rho_{N}, rho2_{N};
+  Ints cell_{N}, count_{CELLS}, first_{CELLS + 1}, next_{CELLS}, id_{N};
+};
+
+class Sdf : public Work {
+public:
+  void ours(const Engine &e) override {
+    HdArray image = e.Lend(F32, {N, N}, image_.data());
+    e.Run("sdf", {N, N}, {hd_arg_array(&image)});
+  }
+  bool peer() override {
+    auto f = Find<void(int, int, float *)>("peer_sdf");
+    if (f) f(N, N, image2_.data());
+    return f;
+  }
+  double off() override { return Differ(image_, image2_, 1e-2); }
+
+private:
+  enum : int64_t { N = 512 };
+  Floats image_{N * N}, image2_{N * N};
+};
+
+class Transforms : public Work {
+public:
+  Transforms() {
+    std::mt19937 random(10);
+    std::normal_distribution<float> normal;
+    for (int64_t i = 0; i < BODIES; i++) {
+      float q[4], s = 0;
+      for (float &x : q) x = normal(random), s += x * x;
+      for (int k = 0; k < 3; k++) pose_[7 * i + k] = normal(random);
+      for (int k = 0; k < 4; k++) pose_[7 * i + 3 + k] = q[k] / std::sqrt(s);
+    }
+    for (int64_t i = 0; i < N; i++) body_[i] = int32_t(random() % BODIES);
+    Fill(&x_, -1, 1, 11);
+  }
+  void ours(const Engine &e) override {
+    HdArray pose = e.Lend(hd_kernel_param(e.Kernel("transforms"), 0).type, {BODIES}, pose_.data());
+    HdArray body = e.Lend(I32, {N}, body_.data()), x = e.Lend(VEC3, {N}, x_.data()),
+            out = e.Lend(VEC3, {N}, out_.data());
+    e.Run("transforms", {N}, {hd_arg_array(&pose), hd_arg_array(&body), hd_arg_array(&x), hd_arg_array(&out)});
+  }
+  bool peer() override {
+    auto f = Find<void(int, const float *, const int32_t *, const float *, float *)>("peer_transforms");
+    if (f) f(N, pose_.data(), body_.data(), x_.data(), out2_.data());
+    return f;
+  }
+  double off() override { return Off(out_, out2_); }
+
+private:
+  enum : int64_t { N = 1000000, BODIES = 4096 };
+  Floats pose_{7 * BODIES}, x_{3 * N}, out_{3 * N}, out2_{3 * N};
+  Ints body_{N};
+};
+
+class Histogram : public Work {
+public:
+  Histogram() {
+    std::mt19937 random(12);
+    for (int64_t i = 0; i < N; i++) key_[i] = int32_t(random() % BINS);
+  }
+  void ours(const Engine &e) override {
+    memset(bin_.data(), 0, 4 * BINS);
+    HdArray key = e.Lend(I32, {N}, key_.data()), bin = e.Lend(I32, {BINS}, bin_.data());
+    e.Run("histogram", {N}, {hd_arg_array(&key), hd_arg_array(&bin)});
+  }
+  bool peer() override {
+    auto f = Find<void(int64_t, const int32_t *, int, int32_t *)>("peer_histogram");
+    memset(bin2_.data(), 0, 4 * BINS);
+    if (f) f(N, key_.data(), BINS, bin2_.data());
+    return f;
+  }
+  double off() override { return Differ(bin_, bin2_, 0.5); }
+
+private:
+  enum : int64_t { N = 10000000, BINS = 256 };
+  Ints key_{N}, bin_{BINS}, bin2_{BINS};
+};
+
+class Sum : public Work {
+public:
+  Sum() { Fill(&x_, 0, 1, 13); }
+  void ours(const Engine &e) override {
+    HdArray x = e.Lend(F32, {BLOCKS, N / BLOCKS}, x_.data()), part = e.Lend(F32, {BLOCKS, LANES}, part_.data());
+    HdArray out = e.Lend(F32, {LANES}, out_.data());
+    e.Run("sum_blocks", {BLOCKS, LANES}, {hd_arg_array(&x), hd_arg_array(&part)});
+    e.Run("sum_parts", {LANES}, {hd_arg_array(&part), hd_arg_array(&out)});
+    sum_[0] = 0;
+    for (int64_t i = 0; i < LANES; i++) sum_[0] += out_[i];
+  }
+  bool peer() override {
+    auto f = Find<float(int64_t, const float *)>("peer_sum");
+    if (f) sum2_[0] = f(N, x_.data());
+    return f;
+  }
+  double off() override { return Off(sum_, sum2_); }
+
+private:
+  enum : int64_t { BLOCKS = 625, LANES = 64, N = BLOCKS * LANES * 256 };
+  Floats x_{N}, part_{BLOCKS * LANES}, out_{LANES}, sum_{1}, sum2_{1};
+};
+
+template <int64_t M> class Cholesky : public Work {
+public:
+  Cholesky() {
+    Floats r(M * M);
+    for (int64_t i = 0; i < N; i++) { // a = r r^T + M 1
+      Fill(&r, -1, 1, unsigned(i % 64) + 14);
+      for (int64_t p = 0; p < M; p++)
+        for (int64_t q = 0; q < M; q++) {
+          float s = p == q ? float(M) : 0;
+          for (int64_t k = 0; k < M; k++) s += r[p * M + k] * r[q * M + k];
+          a_[(i * M + p) * M + q] = s;
+        }
+    }
+    Fill(&b_, 0, 1, 15);
+  }
+  void ours(const Engine &e) override {
+    HdArray a = e.Lend(F32, {N, M, M}, a_.data()), b = e.Lend(F32, {N, M}, b_.data()),
+            x = e.Lend(F32, {N, M}, x_.data());
+    e.Run("cholesky", {N}, {hd_arg_array(&a), hd_arg_array(&b), hd_arg_array(&x)});
+  }
+  bool peer() override {
+    auto f = Find<void(int, const float *, const float *, float *)>(M == 6 ? "peer_cholesky6" : "peer_cholesky12");
+    if (f) f(N, a_.data(), b_.data(), x2_.data());
+    return f;
+  }
+  double off() override { return Off(x_, x2_); }
+
+private:
+  enum : int64_t { N = 100000 };
+  Floats a_{N * M * M}, b_{N * M}, x_{N * M}, x2_{N * M};
+};
+
+template <class T> std::unique_ptr<Work> New() { return std::unique_ptr<Work>(new T); }
+
+struct Row {
+  const char *name, *file;
+  std::unique_ptr<Work> (*make)();
+  double tolerance; // of Work::off
+  const char *n;    // the constant N, or NULL
+};
+
+// What fast math on either side may change: rounding, and through it which way a few chaotic lanes go.
+const Row rows[] = {
+    {"saxpy", "saxpy", New<Saxpy>, 1e-5, nullptr},
+    {"Black-Scholes", "black_scholes", New<BlackScholes>, 1e-4, nullptr},
+    {"mandelbrot", "mandelbrot", New<Mandelbrot>, 1e-2, nullptr},
+    {"n-body", "nbody", New<NBody>, 1e-3, nullptr},
+    {"Jacobi stencil", "jacobi", New<Jacobi>, 1e-5, nullptr},
+    {"particles, grid", "particles", New<Particles>, 1e-3, nullptr},
+    {"sphere tracing", "sdf", New<Sdf>, 1e-2, nullptr},
+    {"transform gather", "transforms", New<Transforms>, 1e-4, nullptr},
+    {"histogram", "histogram", New<Histogram>, 0, nullptr},
+    {"sum", "sum", New<Sum>, 1e-3, nullptr},
+    {"Cholesky 6", "cholesky", New<Cholesky<6>>, 1e-3, "6"},
+    {"Cholesky 12", "cholesky", New<Cholesky<12>>, 1e-3, "12"},
+};
+
+void Add(std::vector<Figure> *out, const std::string &name, const char *unit, const std::vector<double> &samples,
+         double limit, double goal, bool at_least) {
+  out->push_back(Figure{name, unit, Of(samples), limit, goal, at_least});
+}
+
+void Compare(const Row &row, Work *work, const char *mode) {
+  double off = work->off();
+  if (!(off <= row.tolerance))
+    Die(std::string(row.name) + ", " + mode + ": results differ from the peer's by " + std::to_string(off));
+}
+
+void Measure(const Row &row, Work *work, const Options &options, int threads, std::vector<Figure> *out) {
+  Engine plain(threads), fast(threads, true);
+  std::vector<HdDefine> defines;
+  if (row.n) defines.push_back({"N", row.n});
+  std::string path = options.folder + "/workloads/" + row.file + ".hd",
+              name = std::string(row.name) + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  std::vector<double> compile;
+  plain.Load(path, defines); // the first opens LLVM
+  for (int i = 0; i < 3; i++) compile.push_back(Engine(1).Load(path, defines));
+  fast.Load(path, defines);
+  auto set = Find<void(int)>("peer_threads");
+  if (set) set(threads);
+
+  work->again();
+  work->ours(plain);
+  bool has_peer = work->peer();
+  if (has_peer) Compare(row, work, "default");
+  std::vector<std::function<void()>> runs = {[&] { work->ours(plain); }, [&] { work->ours(fast); }};
+  if (has_peer) runs.push_back([&] { work->peer(); });
+  auto t = Alternate(options.rounds, runs, threads == 1 ? CpuTime : Now);
+  if (has_peer) {
+    work->again();
+    work->ours(fast);
+    work->peer();
+    Compare(row, work, "fast");
+  }
+  Spread d = Of(t[0]), f = Of(t[1]), price = Of(Ratios(t[0], t[1])), c = Of(compile);
+  Add(out, name, "ms", Scaled(t[0], 1e3), 0, 0, false);
+  Add(out, name + ", fast", "ms", Scaled(t[1], 1e3), 0, 0, false);
+  Add(out, std::string(row.name) + ", compile", "ms", compile, 0, 60, false);
+  printf("%-18s %2d %9.2f %9.2f", row.name, threads, 1e3 * d.median, 1e3 * f.median);
+  if (has_peer) {
+    Spread p = Of(t[2]), rd = Of(Ratios(t[2], t[0])), rf = Of(Ratios(t[2], t[1]));
+    Add(out, name + ": times clang", "x", Ratios(t[2], t[0]), 0, 0, true);
+    Add(out, name + ", fast: times clang", "x", Ratios(t[2], t[1]), 0, 1, true);
+    printf(" %9.2f   %6.2f [%5.2f ..%6.2f] %6.2f [%5.2f ..%6.2f]", 1e3 * p.median, rd.median, rd.low, rd.high,
+           rf.median, rf.low, rf.high);
+  }
+  printf("   %5.2f %9.1f\n", price.median, c.median);
+  fflush(stdout);
+}
+
+} // namespace
+
+void Workloads(const Options &options, std::vector<Figure> *out) {
+  printf("%-18s %2s %9s %9s %9s   %-23s %-23s   %5s %9s\n", "milliseconds", "t", "default", "fast", "clang",
+         "clang / default", "clang / fast", "price", "compile");
+  for (const Row &row : rows) {
+    if (std::string(row.name).find(options.only) == std::string::npos) continue;
+    std::unique_ptr<Work> work = row.make();
+    for (int threads : options.threads) Measure(row, work.get(), options, threads, out);
+  }
+}
+
+} // namespace bench
