@@ -60,7 +60,8 @@ typedef struct Api {
 #define FIELD(f) __typeof__(&f) f;
   LLVM_FUNCTIONS(FIELD)
 #undef FIELD
-  bool     has_aarch64;
+  bool     has_aarch64, has_nvptx;
+  void    *lib;
   char     path[512];
   char     version[24];
   HdStatus status; /* of opening */
@@ -69,7 +70,7 @@ typedef struct Api {
 
 /* The one piece of process-wide state that LLVM forces on us: the open library. Written once, under once. */
 static Api            llvm;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT, once_nvptx = PTHREAD_ONCE_INIT;
 static bool           opened; /* set last; read by hdllvm_version only */
 
 static const char *const sonames[] = {"libLLVM.so.22.1", "libLLVM-22.so", "libLLVM.so.21.1", "libLLVM-21.so",
@@ -136,6 +137,7 @@ static bool try_open(const char *path, char *log, size_t size) {
     Dl_info info;
     bool    known = dladdr((void *)(uintptr_t)llvm.LLVMContextCreate, &info) && info.dli_fname;
     snprintf(llvm.path, sizeof llvm.path, "%s", known ? info.dli_fname : path);
+    llvm.lib = lib;
     return true; /* never closed: LLVM does not survive that */
   }
   snprintf(log + len, size - len, "%s%s: %s", len ? "; " : "", path, why);
@@ -197,9 +199,17 @@ static HdStatus fail(Work *w, const char *stage, char *message) {
   return st;
 }
 
+/* Most processes make no PTX. */
+static void init_nvptx(void) { llvm.has_nvptx = init_target(llvm.lib, "NVPTX"); }
+
 static HdStatus make_machine(Work *w) {
   LLVMTargetRef target;
   char         *message = NULL;
+  if (strncmp(w->job->triple, "nvptx", 5) == 0) {
+    pthread_once(&once_nvptx, init_nvptx);
+    if (!llvm.has_nvptx)
+      return hdb_fail(w->err, HD_ERR_TARGET, w->job->cpu, "%s was built without the NVPTX target", llvm.path);
+  }
   if (strncmp(w->job->triple, "aarch64", 7) == 0 && !llvm.has_aarch64)
     return hdb_fail(w->err, HD_ERR_TARGET, w->job->triple, "%s was built without the AArch64 target", llvm.path);
   if (llvm.LLVMGetTargetFromTriple(w->job->triple, &target, &message)) return fail(w, "target", message);

@@ -1,0 +1,62 @@
+/* backends/nvptx/nvptx.c -- a kernel from IR to PTX: print LLVM text, hand it to LLVM. */
+#include "backends/llvm/llvm_door.h"
+#include "backends/nvptx/lower.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Our own passes have done the work; what is left is what printing makes twice (address sums). LLVM's selection for
+ * NVPTX brings its own passes over addresses. */
+static const char *passes_of(int32_t opt_level) { return opt_level > 0 ? "function(early-cse)" : NULL; }
+
+/* LLVM ends the process on a target it does not know: give it the newest before that it does. */
+static HdStatus known_target(const PtxTarget *want, Arena *a, HdError *err, PtxTarget *out) {
+  HD_TRY(hdllvm_open(err));
+  const char *version = hdllvm_version(NULL);
+  int major = version ? atoi(version) : 0;
+  int32_t most = major >= 21 ? INT32_MAX : major == 20 ? 100 : 90;
+  *out = *want;
+  return want->sm <= most ? HD_OK : hdptx_target(most == 100 ? "sm_100" : "sm_90", a, err, out);
+}
+
+HdStatus hdptx_compile(const IrFunc *kernel, const PtxTarget *target, const PtxOptions *options, unsigned emit,
+                       Arena *a, HdError *err, PtxCode *out) {
+  PtxCode code = {.symbol = hdptx_symbol(kernel, a), .rank = hdptx_rank(kernel), .sm = target->sm};
+  PtxTarget known = *target;
+  Buf text;
+  if (emit & (PTX_EMIT_LLVM_OPT | PTX_EMIT_PTX)) HD_TRY(known_target(target, a, err, &known));
+  double start = now_ms();
+  hdb_buf_init(&text, a);
+  HD_TRY(hdptx_print(kernel, &known, options, &text, err, &code.sites));
+  code.print_ms = now_ms() - start;
+  code.sm = known.sm;
+  if (emit & PTX_EMIT_LLVM) code.llvm = text.data;
+  if (emit & (PTX_EMIT_LLVM_OPT | PTX_EMIT_PTX)) {
+    LlvmJob job = {.name = kernel->name,
+                   .text = text.data,
+                   .text_len = text.len,
+                   .triple = "nvptx64-nvidia-cuda",
+                   .cpu = known.cpu,
+                   .features = known.features,
+                   .passes = passes_of(options->opt_level),
+                   .codegen = options->opt_level > 0 ? 2 : 0,
+                   .want_text = emit & PTX_EMIT_LLVM_OPT,
+                   .want_asm = emit & PTX_EMIT_PTX};
+    LlvmResult result = {0};
+    HD_TRY(hdllvm_run(&job, a, err, &result));
+    if (job.want_text) code.llvm = result.text;
+    code.ptx = result.assembly;
+    code.ptx_size = result.assembly ? strlen(result.assembly) : 0;
+    code.parse_ms = result.parse_ms;
+    code.opt_ms = result.opt_ms;
+    code.emit_ms = result.emit_ms;
+  }
+  *out = code;
+  return HD_OK;
+}

@@ -1,0 +1,33 @@
+/* backends/nvptx/ptx_target.c -- the GPUs that code is made for.
+ *
+ * With each stands the oldest PTX version that knows it: every driver that knows the GPU then accepts the text.
+ */
+#include "backends/nvptx/nvptx.h"
+
+/* clang-format off */
+static const PtxTarget rows[] = {
+    { 70, 60, "sm_70",  "+ptx60"}, /* Volta           */
+    { 75, 63, "sm_75",  "+ptx63"}, /* Turing          */
+    { 80, 70, "sm_80",  "+ptx70"}, /* Ampere: A100    */
+    { 86, 71, "sm_86",  "+ptx71"}, /* Ampere: RTX 30  */
+    { 89, 78, "sm_89",  "+ptx78"}, /* Ada             */
+    { 90, 78, "sm_90",  "+ptx78"}, /* Hopper          */
+    {100, 86, "sm_100", "+ptx86"}, /* Blackwell: B200 */
+    {103, 88, "sm_103", "+ptx88"}, /* Blackwell: B300 */
+    {120, 87, "sm_120", "+ptx87"}, /* Blackwell: RTX 50 */
+};
+/* clang-format on */
+enum { NROWS = sizeof rows / sizeof *rows };
+
+const char *hdptx_target_name(uint32_t i) { return i < NROWS ? rows[i].cpu : NULL; }
+
+HdStatus hdptx_target(const char *name, Arena *a, HdError *err, PtxTarget *out) {
+  (void)a;
+  for (int i = 0; i < NROWS; i++) {
+    if (strcmp(name, rows[i].cpu) != 0) continue;
+    *out = rows[i];
+    return HD_OK;
+  }
+  return hdb_fail(err, HD_ERR_TARGET, name,
+                  "wanted sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_103 or sm_120");
+}
