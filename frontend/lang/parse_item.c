@@ -89,6 +89,11 @@ FeSpan hdfe_span_to_here(const FeParser *p, FeSpan start) {
   return start;
 }
 
+bool hdfe_at_item(const FeParser *p) {
+  FeTok t = hdfe_peek(p);
+  return t == TK_kernel || t == TK_fn || t == TK_struct || t == TK_import;
+}
+
 bool hdfe_enter(FeParser *p) {
   if (p->dead) return false;
   if (p->depth < FE_MAX_DEPTH) {
@@ -346,14 +351,14 @@ static void parse_fn(FeParser *p, bool fast) {
 
 static void parse_struct(FeParser *p) {
   FeStruct *s = HDB_NEW(p->fe->arena, FeStruct);
-  uint32_t cap = 0;
+  uint32_t cap = 0, before_fields = p->fe->nerrors;
   s->unit = p->u;
   hdfe_advance(p);
   s->name = hdfe_expect_name(p, "the name of the struct", &s->span);
   if (!s->name) return;
   FeSpan opened = hdfe_tok(p)->span;
   if (!hdfe_expect(p, TK_LBRACE)) return;
-  while (!p->panic && hdfe_peek(p) != TK_RBRACE && hdfe_peek(p) != TK_END) {
+  while (!p->panic && hdfe_peek(p) != TK_RBRACE && hdfe_peek(p) != TK_END && !hdfe_at_item(p)) {
     FeTypeRef *type = hdfe_parse_type(p);
     do {
       FeParam f = {0};
@@ -371,6 +376,12 @@ static void parse_struct(FeParser *p) {
     hdfe_sync_stmt(p);
   }
   hdfe_close(p, TK_RBRACE, opened);
+  if (p->fe->nerrors != before_fields)
+    s->state = FE_STRUCT_BAD; /* reported; its uses are silent */
+  else if (!s->nfields) {
+    hdfe_report(p->fe, p->u, s->span, FE_D_struct_empty, s->name);
+    s->state = FE_STRUCT_BAD;
+  }
   hdfe_accept(p, TK_SEMI); /* as in C, if someone writes it */
   FeStruct *before = hdb_map_get_str(&p->u->structs, s->name);
   if (before) {
@@ -446,9 +457,8 @@ static bool parse_attributes(FeParser *p) {
 static void sync_item(FeParser *p) {
   if (!p->panic) return;
   while (hdfe_peek(p) != TK_END) {
-    FeTok t = hdfe_peek(p);
-    if (t == TK_kernel || t == TK_fn || t == TK_struct || t == TK_import || t == TK_AT) break;
-    if (t == TK_const && hdfe_tok(p)->span.col == 1) break;
+    if (hdfe_at_item(p) || hdfe_peek(p) == TK_AT) break;
+    if (hdfe_peek(p) == TK_const && hdfe_tok(p)->span.col == 1) break;
     hdfe_advance(p);
   }
   p->panic = p->dead;

@@ -13,7 +13,7 @@ static FeStmt *stmt_new(FeParser *p, FeStmtKind kind) {
 void hdfe_sync_stmt(FeParser *p) {
   if (!p->panic) return;
   uint32_t braces = 0, start = p->at;
-  while (hdfe_peek(p) != TK_END) {
+  while (hdfe_peek(p) != TK_END && !hdfe_at_item(p)) {
     switch (hdfe_peek(p)) {
     case TK_SEMI:
       hdfe_advance(p);
@@ -27,10 +27,6 @@ void hdfe_sync_stmt(FeParser *p) {
         goto out;
       }
       break;
-    case TK_kernel:
-    case TK_fn:
-    case TK_struct:
-    case TK_import: goto out;
     case TK_if:
     case TK_while:
     case TK_for:
@@ -303,8 +299,7 @@ FeStmt *hdfe_parse_block(FeParser *p) {
   if (!hdfe_expect(p, TK_LBRACE)) return s;
   while (hdfe_peek(p) != TK_RBRACE && hdfe_peek(p) != TK_END) {
     uint32_t before = p->at;
-    FeTok t = hdfe_peek(p);
-    if (t == TK_kernel || t == TK_fn || t == TK_struct || t == TK_import) break; /* the brace is missing */
+    if (hdfe_at_item(p)) break;
     FeStmt *inner = parse_stmt(p);
     HDB_PUSH(p->fe->arena, s->list, s->nlist, cap, inner);
     if (p->at == before) hdfe_advance(p); /* always forward */

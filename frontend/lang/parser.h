@@ -36,6 +36,7 @@ const char *hdfe_expect_name(FeParser *p, const char *what, FeSpan *span); /* NU
 void        hdfe_syntax_error(FeParser *p, FeDiagId id, const char *what); /* message with the token at hand */
 const char *hdfe_token_shown(FeParser *p);                      /* "'foo'", "the end of the file" */
 FeSpan      hdfe_span_to_here(const FeParser *p, FeSpan start); /* up to the token before */
+bool        hdfe_at_item(const FeParser *p);                    /* a word that only an item begins with: a brace is missing */
 bool        hdfe_enter(FeParser *p); /* one level deeper; false if that is too deep. Pair with p->depth-- */
 
 /* --- types (parse_item.c) --- */

@@ -105,7 +105,7 @@ static void stmt_decl(FeLower *L, FeStmt *s) {
     hdfe_hint(L->fe, r, "let %s = ..; gives it another name", s->name);
     ok = false;
   }
-  if (!ok || (s->a && !x)) {
+  if (!ok || !(s->a ? x != NULL : t != NULL)) { /* without both it did not parse */
     hdfe_declare(L, s->name, s->name_span, FE_VAR_ERROR, NULL);
     return;
   }
