@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "api/modules.h"
+#include "backends/nvptx/nvptx.h"
 #include "ir/facts.h"
 #include "ir/layout.h"
 #include "passes/passes.h"
@@ -77,15 +78,24 @@ static HdStatus emit_ir_opt(EmitJob *j) {
 
 /* --- code --- */
 
+/* The kernel alone, after the passes. */
+static HdStatus prepare(EmitJob *j, const char *name, IrFunc **out) {
+  HdModule *m = j->m;
+  IrFunc   *fn = hdir_func_find(m->ir, name);
+  if (!fn)
+    return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "", "'%.200s' has changed since it was loaded; load it again", m->name);
+  IrModule *alone = hdapi_alone(fn, &j->scratch)->module;
+  HD_TRY(optimise(j, alone));
+  *out = hdir_func_find(alone, name);
+  return HD_OK;
+}
+
 static HdStatus emit_kernel(EmitJob *j, const char *name, const CpuTarget *target) {
   HdModule  *m = j->m;
   HdError   *err = &m->ctx->err;
   CpuOptions o = hdapi_cpu_options(m, true);
-  IrFunc    *fn = hdir_func_find(m->ir, name);
-  if (!fn) return hdb_fail(err, HD_ERR_SOURCE, "", "'%.200s' has changed since it was loaded; load it again", m->name);
-  IrModule *alone = hdapi_alone(fn, &j->scratch)->module;
-  HD_TRY(optimise(j, alone));
-  fn = hdir_func_find(alone, name);
+  IrFunc    *fn;
+  HD_TRY(prepare(j, name, &fn));
   if (j->what == HD_EMIT_LLVM) {
     int32_t width;
     return hdcpu_widen(fn, target, &o, &j->out, err, &width);
@@ -97,16 +107,46 @@ static HdStatus emit_kernel(EmitJob *j, const char *name, const CpuTarget *targe
   return HD_OK;
 }
 
+static bool wanted(const EmitJob *j, const char *name) { return !j->kernel || strcmp(name, j->kernel) == 0; }
+
+static HdStatus emit_gpu_kernel(EmitJob *j, const char *name, const PtxTarget *target) {
+  HdModule  *m = j->m;
+  PtxOptions o = {.dense = true, .small = true, .fast = m->options.fast, .opt_level = m->options.opt_level};
+  PtxCode    code = {0};
+  IrFunc    *fn;
+  HD_TRY(prepare(j, name, &fn));
+  if (j->what == HD_EMIT_LLVM) return hdptx_print(fn, target, &o, &j->out, &m->ctx->err, NULL);
+  HD_TRY(hdptx_compile(fn, target, &o, PTX_EMIT_PTX, &j->scratch, &m->ctx->err, &code));
+  const char *head_end = j->out.len ? strstr(code.ptx, ".address_size") : NULL; /* a second header is no PTX */
+  hdb_put(&j->out, head_end ? strchr(head_end, '\n') : code.ptx);
+  return HD_OK;
+}
+
+static HdStatus emit_gpu(EmitJob *j) {
+  HdModule *m = j->m;
+  PtxTarget target;
+  if (j->what != HD_EMIT_PTX && j->what != HD_EMIT_LLVM)
+    return hdb_fail(&m->ctx->err, HD_ERR_ARG, "what", "for '%.20s' there is PTX and LLVM text only", j->target);
+  HD_TRY(hdptx_target(j->target ? j->target : "sm_75", &j->scratch, &m->ctx->err, &target));
+  HD_TRY(hdapi_module_ir(m));
+  for (uint32_t i = 0; i < m->nkernels; i++) {
+    const char *name = m->kernels[i].sig.kernel;
+    if (wanted(j, name)) HD_TRY(emit_gpu_kernel(j, name, &target));
+  }
+  return HD_OK;
+}
+
 static HdStatus emit_code(EmitJob *j) {
   HdModule *m = j->m;
   CpuTarget target;
+  if (j->what == HD_EMIT_PTX || (j->target && strncmp(j->target, "sm_", 3) == 0)) return emit_gpu(j);
   HD_TRY(hdapi_module_target(m, j->target, &j->scratch, false, &target));
   HD_TRY(hdapi_module_ir(m));
   if (j->what == HD_EMIT_OBJ && !j->kernel && m->nkernels != 1)
     return hdb_fail(&m->ctx->err, HD_ERR_ARG, "kernel", "the module has %u kernels and an object holds one: name it", m->nkernels);
   for (uint32_t i = 0; i < m->nkernels; i++) {
     const char *name = m->kernels[i].sig.kernel;
-    if (!j->kernel || strcmp(name, j->kernel) == 0) HD_TRY(emit_kernel(j, name, &target));
+    if (wanted(j, name)) HD_TRY(emit_kernel(j, name, &target));
   }
   return HD_OK;
 }
@@ -120,7 +160,8 @@ static HdStatus emit(void *job) {
   case HD_EMIT_IR_OPT: return emit_ir_opt(j);
   case HD_EMIT_LLVM:
   case HD_EMIT_ASM:
-  case HD_EMIT_OBJ: return emit_code(j);
+  case HD_EMIT_OBJ:
+  case HD_EMIT_PTX: return emit_code(j);
   }
   return hdb_fail(&j->m->ctx->err, HD_ERR_ARG, "what", "%d is no stage; see HdEmit", (int)j->what);
 }

@@ -59,10 +59,12 @@ typedef enum HdEmit {
   HD_EMIT_LLVM,   /* as given to LLVM                                             */
   HD_EMIT_ASM,
   HD_EMIT_OBJ,    /* an ELF object                                                */
+  HD_EMIT_PTX,    /* for an NVIDIA GPU, which need not be here                    */
 } HdEmit;
 
 /* `kernel` is a name, or NULL for all (one after the other; for HD_EMIT_OBJ the module must have just one).
- * `target` is NULL for this machine, or a name that `heddle info` lists.
+ * `target` is NULL for this machine (for HD_EMIT_PTX: "sm_75"), or a name that `heddle info` lists. Code for "sm_.." is
+ * the variant for dense arrays of fewer than 2^31 elements.
  *
  * Ownership  *data is lent until the next hd_module_emit on this module. It ends with a zero that size leaves out. */
 HD_API HdStatus hd_module_emit(HdModule *module, const char *kernel, HdEmit what, const char *target, const char **data,

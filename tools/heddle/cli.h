@@ -63,6 +63,10 @@ bool cli_color(FILE *f); /* it is a terminal, and NO_COLOR is not set */
 void cli_progress_begin(const char *what);
 void cli_progress_end(void);
 
+/* --- GPUs (ptxas.c) --- */
+/* Print the registers and spills of each entry of a PTX text to standard error; returns the exit status. */
+int cli_ptxas(const Cli *cli, const char *ptx, size_t size, const char *target);
+
 /* --- modules (loading.c) --- */
 #define CLI_MODULE_OPTIONS                                                                                             \
   {"define", 'D', "NAME=VALUE", "bind a const parameter, or a const without a value"},                                \

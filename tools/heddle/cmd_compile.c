@@ -6,26 +6,28 @@
 #include "tools/heddle/cli.h"
 
 static const CliOption options[] = {
-    {"emit", 0, "WHAT", "ir, ir-opt, llvm, asm or obj (the default)"},
-    {"target", 0, "NAME", "host (the default), x86-64-v2, x86-64-v3, x86-64-v4 or aarch64"},
+    {"emit", 0, "WHAT", "ir, ir-opt, llvm, asm, obj (the default) or ptx"},
+    {"target", 0, "NAME",
+     "host (the default), x86-64-v2, x86-64-v3, x86-64-v4, aarch64, or sm_75 and its like for PTX"},
     {"kernel", 0, "NAME", "one kernel only"},
     {"output", 'o', "FILE", "where to write; text goes to standard output if not given, an object to NAME.o"},
     {"time", 0, NULL, "print the milliseconds of each stage"},
+    {"stats", 0, NULL, "with --emit=ptx: print each kernel's registers and spills, by the CUDA toolkit's ptxas"},
     CLI_MODULE_OPTIONS,
     {0}};
 
 static const struct {
   const char *name;
   HdEmit what;
-} emits[] = {
-    {"ir", HD_EMIT_IR}, {"ir-opt", HD_EMIT_IR_OPT}, {"llvm", HD_EMIT_LLVM}, {"asm", HD_EMIT_ASM}, {"obj", HD_EMIT_OBJ}};
+} emits[] = {{"ir", HD_EMIT_IR},   {"ir-opt", HD_EMIT_IR_OPT}, {"llvm", HD_EMIT_LLVM},
+             {"asm", HD_EMIT_ASM}, {"obj", HD_EMIT_OBJ},       {"ptx", HD_EMIT_PTX}};
 
 static bool find_emit(const Cli *cli, HdEmit *out) {
   const char *name = cli_get(cli, "emit");
   *out = HD_EMIT_OBJ;
   for (size_t i = 0; name && i < sizeof emits / sizeof *emits; i++)
     if (strcmp(name, emits[i].name) == 0) return *out = emits[i].what, true;
-  if (name) cli_fail(cli, HD_ERR_OPTION, "--emit", "wanted ir, ir-opt, llvm, asm or obj, got '%s'", name);
+  if (name) cli_fail(cli, HD_ERR_OPTION, "--emit", "wanted ir, ir-opt, llvm, asm, obj or ptx, got '%s'", name);
   return !name;
 }
 
@@ -75,6 +77,7 @@ static int emit(const Cli *cli, HdContext *ctx, HdModule *module, HdEmit what, c
   }
   bool good = cli_write(cli, to, data, size);
   free(made);
+  if (good && cli_has(cli, "stats")) return cli_ptxas(cli, data, size, target ? target : "sm_75");
   return !good;
 }
 
@@ -87,8 +90,10 @@ static int compile(Cli *cli) {
   if (cli->noperands != 1) return cli_fail(cli, HD_ERR_ARG, "FILE", "wanted one file, got %d", cli->noperands);
   if (!find_emit(cli, &what)) return 1;
   if (target && strcmp(target, "host") == 0) target = NULL;
-  if (cli_has(cli, "time") && target)
+  if (cli_has(cli, "time") && (target || what == HD_EMIT_PTX))
     return cli_fail(cli, HD_ERR_OPTION, "--time", "only this machine's code is timed; leave --target out");
+  if (cli_has(cli, "stats") && what != HD_EMIT_PTX)
+    return cli_fail(cli, HD_ERR_OPTION, "--stats", "only PTX has them; add --emit=ptx");
   if (!cli_context(cli, true, &ctx)) return 1;
   if (cli_load(cli, ctx, cli->operands[0], NULL, &module)) {
     status = emit(cli, ctx, module, what, target);
@@ -99,11 +104,12 @@ static int compile(Cli *cli) {
   return status;
 }
 
-const CliCommand cmd_compile = {"compile",
-                                "FILE",
-                                "compile kernels and write what a stage makes of them",
-                                "FILE is kernel source, or IR text if it ends in \".ir\"; \"-\" is source on standard "
-                                "input. An object holds one kernel:\n"
-                                "name it with --kernel if the file has several.\n",
-                                options,
-                                compile};
+const CliCommand cmd_compile = {
+    "compile",
+    "FILE",
+    "compile kernels and write what a stage makes of them",
+    "FILE is kernel source, or IR text if it ends in \".ir\"; \"-\" is source on standard "
+    "input. An object holds one kernel:\n"
+    "name it with --kernel if the file has several. PTX needs neither a GPU nor a driver.\n",
+    options,
+    compile};

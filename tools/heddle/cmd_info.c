@@ -4,6 +4,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/llvm/llvm_door.h"
+#include "backends/nvptx/nvptx.h"
 #include "tools/heddle/cli.h"
 
 static const CliOption options[] = {CLI_CONTEXT_OPTIONS, {0}};
@@ -52,6 +53,7 @@ static void show_targets(void) {
   }
   else { printf("target   none: no memory\n"); }
   hdb_arena_free(&arena);
+  for (uint32_t i = 0; hdptx_target_name(i); i++) printf("target   %-10s PTX only\n", hdptx_target_name(i));
 }
 
 typedef struct Sum {
