@@ -68,7 +68,7 @@ const char *hdcpu_div(CpuWiden *w, const IrType *t, bool vec, const char *x, con
   const char *zero = hdcpu_int(w, bits, vec, 0), *one = hdcpu_int(w, bits, vec, 1);
   const char *none = hdcpu_ins(w, "icmp eq %s %s, %s", ty, y, zero), *bad = none;
   if (sign) {
-    const char *min = hdcpu_ins(w, "icmp eq %s %s, %s", ty, x, hdcpu_int(w, bits, vec, (int64_t)1 << (bits - 1)));
+    const char *min = hdcpu_ins(w, "icmp eq %s %s, %s", ty, x, hdcpu_int(w, bits, vec, (int64_t)(UINT64_C(1) << (bits - 1))));
     const char *neg = hdcpu_ins(w, "icmp eq %s %s, %s", ty, y, hdcpu_int(w, bits, vec, -1));
     const char *b = vec ? w->bt : "i1";
     bad = hdcpu_ins(w, "or %s %s, %s", b, none, hdcpu_ins(w, "and %s %s, %s", b, min, neg));
