@@ -10,11 +10,21 @@
 #include "backends/cpu/cpu.h"
 #include "base/fail.h"
 #include "heddle/heddle.h"
+#include "runtime/cuda/cuda_device.h"
 #include "runtime/disk_cache.h"
 #include "runtime/streams.h"
 HD_BEGIN_DECLS
 
-enum { API_NDEVICES = 2 }; /* the index is kind - 1 */
+enum { API_NHOST = 2, API_NCUDA = 16 }; /* devices on the host, whose index is kind - 1; the most GPUs */
+
+/* The GPUs, once someone has asked for them. */
+typedef struct ApiCuda {
+  bool       tried;
+  HdError    why; /* there are none */
+  CuDriver   driver;
+  int32_t    count;
+  CudaDevice device[API_NCUDA];
+} ApiCuda;
 
 struct HdContext {
   HdAllocator mem;
@@ -23,7 +33,8 @@ struct HdContext {
   char       *diagnostics;     /* NULL or zero-terminated                               */
   size_t      diagnostics_size;
   RtThreads  *threads;
-  RtDevice    device[API_NDEVICES];
+  RtDevice    device[API_NHOST];
+  ApiCuda     cuda;
   RtCache     cache;
   void      (*log)(void *user, HdLogLevel level, const char *message);
   void       *log_user;
@@ -52,6 +63,7 @@ void     hdapi_log(HdContext *ctx, HdLogLevel level, const char *fmt, ...) __att
 /* --- parts of a context --- */
 HdStatus    hdapi_device(HdContext *ctx, HdDevice device, const char *arg, RtDevice **out); /* checks */
 const char *hdapi_device_name(HdDevice device);
+int32_t     hdapi_gpu_level(const HdContext *ctx, HdDevice device); /* 90 for sm_90 */
 HdStatus    hdapi_host(HdContext *ctx, const CpuTarget **out); /* what this machine is */
 /* What library a compile would load, without loading it: a part of every cache key. */
 HdStatus    hdapi_llvm_id(HdContext *ctx, const char **out);

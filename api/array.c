@@ -155,8 +155,8 @@ HdStatus hd_array_borrow(HdContext *ctx, HdDevice device, HdType type, int32_t n
 
 void hd_array_free(HdContext *ctx, HdArray *array) {
   if (!ctx || !array || !array->owner) return;
-  RtDevice *d = &ctx->device[array->device.kind - 1];
-  d->ops->free(d, array->owner);
+  RtDevice *d;
+  if (hdapi_device(ctx, array->device, "array", &d) == HD_OK) d->ops->free(d, array->owner);
   memset(array, 0, sizeof *array);
 }
 
@@ -328,8 +328,10 @@ HdStatus hd_array_expand(HdContext *ctx, HdArray a, int32_t axis, int64_t length
 
 /* --- moving elements --- */
 
-static RtView view_of(const HdArray *a) {
+/* Of a checked array. */
+static RtView view_of(HdContext *ctx, const HdArray *a) {
   RtView v = {.data = a->data, .ndim = a->ndim, .elem = a->type.size};
+  if (a->device.kind == HD_DEVICE_CUDA) v.on = &ctx->cuda.device[a->device.index].base;
   for (int32_t k = 0; k < a->ndim; k++) {
     v.length[k] = a->length[k];
     v.stride[k] = a->stride[k];
@@ -354,7 +356,7 @@ static HdStatus copy(HdStream *s, const HdArray *from, const HdArray *to) {
     return hdb_fail(&ctx->err, bad, "to", "wanted %s as 'from' is, got %s",
                     hdapi_shape_text(from->type, from->ndim, from->length, want, sizeof want),
                     hdapi_shape_text(to->type, to->ndim, to->length, got, sizeof got));
-  RtView f = view_of(from), t = view_of(to);
+  RtView f = view_of(ctx, from), t = view_of(ctx, to);
   return hdrt_stream_copy(s->rt, &f, &t, &ctx->err);
 }
 
@@ -366,7 +368,7 @@ HdStatus hd_array_copy(HdStream *stream, HdArray from, HdArray to) {
 
 static HdStatus clear(HdStream *s, const HdArray *a) {
   HD_TRY(check_array(s->ctx, a, "a"));
-  RtView v = view_of(a);
+  RtView v = view_of(s->ctx, a);
   return hdrt_stream_clear(s->rt, &v, &s->ctx->err);
 }
 

@@ -24,7 +24,7 @@ void hdapi_keep_where(HdContext *ctx) {
 }
 
 HdStatus hdapi_guard(HdContext *ctx, Arena *a, Arena *b, HdStatus (*fn)(void *job), void *job) {
-  jmp_buf           jb, *outer_a = a->on_oom, *outer_b = b ? b->on_oom : NULL;
+  jmp_buf jb, *outer_a = a->on_oom, *outer_b = b ? b->on_oom : NULL;
   volatile HdStatus status = HD_ERR_NOMEM;
   if (b) b->on_oom = &jb;
   HDB_GUARD(a, jb) status = fn(job);
@@ -36,7 +36,7 @@ HdStatus hdapi_guard(HdContext *ctx, Arena *a, Arena *b, HdStatus (*fn)(void *jo
 
 void hdapi_log(HdContext *ctx, HdLogLevel level, const char *fmt, ...) {
   if (!ctx->log) return;
-  char    text[700];
+  char text[700];
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
@@ -63,7 +63,7 @@ static void default_cache_dir(char *out, size_t size) {
 }
 
 static HdStatus open_cache(HdContext *ctx, const HdContextOptions *o) {
-  char        found[4096] = "";
+  char found[4096] = "";
   const char *dir = o->no_cache ? NULL : o->cache_dir;
   if (!dir && !o->no_cache) {
     default_cache_dir(found, sizeof found);
@@ -87,8 +87,8 @@ static HdStatus start(HdContext *ctx, const HdContextOptions *o) {
 
 HdStatus hd_context_new(const HdContextOptions *options, HdContext **out) {
   static const HdContextOptions defaults = HD_CONTEXT_OPTIONS_INIT;
-  const HdContextOptions       *o = options ? options : &defaults;
-  const HdAllocator            *mem = o->allocator ? o->allocator : &hdb_system_allocator;
+  const HdContextOptions *o = options ? options : &defaults;
+  const HdAllocator *mem = o->allocator ? o->allocator : &hdb_system_allocator;
   if (!out || !mem->resize) return HD_ERR_ARG;
   if (o->threads < 0 || o->threads > RT_MAX_THREADS) return HD_ERR_OPTION;
   HdContext *ctx = mem->resize(mem->user, NULL, 0, sizeof *ctx);
@@ -112,7 +112,9 @@ void hd_context_free(HdContext *ctx) {
   if (!ctx) return;
   HdAllocator mem = ctx->mem;
   hdrt_threads_free(ctx->threads);
-  for (int i = 0; i < API_NDEVICES; i++)
+  for (int32_t i = 0; i < ctx->cuda.count; i++) hdcu_device_end(&ctx->cuda.device[i]);
+  hdcu_driver_close(&ctx->cuda.driver);
+  for (int i = 0; i < API_NHOST; i++)
     if (ctx->device[i].ops) hdrt_device_end(&ctx->device[i]);
   hdrt_cache_close(&ctx->cache);
   if (ctx->diagnostics) mem.resize(mem.user, ctx->diagnostics, ctx->diagnostics_size, 0);
@@ -141,7 +143,7 @@ const HdAllocator *hd_context_allocator(const HdContext *ctx) { return &ctx->mem
 /* Append as far as there is room. */
 static void append(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void append(char *out, size_t size, const char *fmt, ...) {
-  size_t  len = strlen(out);
+  size_t len = strlen(out);
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(out + len, size - len, fmt, ap);

@@ -1,6 +1,7 @@
 /* api/device.c -- the devices of a context, and what this machine is. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #if defined(__x86_64__)
@@ -9,54 +10,117 @@
 
 #include "api/api.h"
 
-static const struct {
-  HdDeviceKind kind;
-  const char  *name;
-} devices[API_NDEVICES] = {{HD_DEVICE_CPU, "cpu"}, {HD_DEVICE_INTERP, "interp"}};
+/* --- names --- */
 
-_Static_assert((int)HD_DEVICE_CPU == 1 && (int)HD_DEVICE_INTERP == (int)API_NDEVICES, "a kind less one is an index");
+static const char *const host_names[API_NHOST] = {"cpu", "interp"};
+static const char *const cuda_names[API_NCUDA] = {"cuda:0",  "cuda:1",  "cuda:2",  "cuda:3", "cuda:4",  "cuda:5",
+                                                  "cuda:6",  "cuda:7",  "cuda:8",  "cuda:9", "cuda:10", "cuda:11",
+                                                  "cuda:12", "cuda:13", "cuda:14", "cuda:15"};
+
+_Static_assert((int)HD_DEVICE_CPU == 1 && (int)HD_DEVICE_INTERP == (int)API_NHOST, "a kind less one is an index");
 
 const char *hdapi_device_name(HdDevice device) {
-  return device.kind >= 1 && (int)device.kind <= API_NDEVICES ? devices[device.kind - 1].name : "no device";
+  if (device.kind >= 1 && (int)device.kind <= API_NHOST) return host_names[device.kind - 1];
+  if (device.kind == HD_DEVICE_CUDA && device.index >= 0 && device.index < API_NCUDA) return cuda_names[device.index];
+  return "no device";
 }
 
-HdStatus hdapi_device(HdContext *ctx, HdDevice device, const char *arg, RtDevice **out) {
-  if (device.kind < 1 || (int)device.kind > API_NDEVICES || device.index != 0)
-    return hdb_fail(&ctx->err, HD_ERR_DEVICE, arg, "kind %d, index %d is no device of this context; hd_device_find makes one",
-                    (int)device.kind, device.index);
-  *out = &ctx->device[device.kind - 1];
+/* --- the GPUs --- */
+
+static HdStatus open_gpus(HdContext *ctx) {
+  ApiCuda *c = &ctx->cuda;
+  HD_TRY(hdcu_driver_open(&c->driver, &c->why));
+  int32_t n = c->driver.count < API_NCUDA ? c->driver.count : API_NCUDA;
+  for (; c->count < n; c->count++)
+    HD_TRY(hdcu_device_init(&c->device[c->count], &c->driver, c->count, &ctx->mem, &c->why));
   return HD_OK;
 }
 
-int32_t hd_device_count(const HdContext *ctx) { return ctx ? API_NDEVICES : 0; }
+/* The GPUs, looked for once; ctx->cuda.why says why there are none. */
+static ApiCuda *gpus(HdContext *ctx) {
+  ApiCuda *c = &ctx->cuda;
+  if (c->tried) return c;
+  c->tried = true;
+  HdStatus status = open_gpus(ctx);
+  if (status != HD_OK) hdapi_log(ctx, HD_LOG_INFO, "no GPU: %s", c->why.detail);
+  return c;
+}
+
+int32_t hdapi_gpu_level(const HdContext *ctx, HdDevice device) { return ctx->cuda.device[device.index].sm; }
+
+/* --- devices --- */
+
+HdStatus hdapi_device(HdContext *ctx, HdDevice device, const char *arg, RtDevice **out) {
+  if (device.kind >= 1 && (int)device.kind <= API_NHOST && device.index == 0) {
+    *out = &ctx->device[device.kind - 1];
+    return HD_OK;
+  }
+  if (device.kind == HD_DEVICE_CUDA && device.index >= 0 && device.index < ctx->cuda.count) {
+    *out = &ctx->cuda.device[device.index].base;
+    return HD_OK;
+  }
+  return hdb_fail(&ctx->err, HD_ERR_DEVICE, arg,
+                  "kind %d, index %d is no device of this context; hd_device_find makes one", (int)device.kind,
+                  device.index);
+}
+
+int32_t hd_device_count(HdContext *ctx) { return ctx ? API_NHOST + gpus(ctx)->count : 0; }
+
+static HdDevice device_number(int32_t i) {
+  return i < API_NHOST ? (HdDevice){(HdDeviceKind)(i + 1), 0} : (HdDevice){HD_DEVICE_CUDA, i - API_NHOST};
+}
 
 HdStatus hd_device_at(HdContext *ctx, int32_t i, HdDevice *out) {
   if (!ctx) return HD_ERR_ARG;
   hdapi_begin(ctx);
   HdStatus status = HD_OK;
-  if (!out) status = hdb_fail(&ctx->err, HD_ERR_ARG, "out", "it is NULL");
-  else if (i < 0 || i >= API_NDEVICES)
-    status = hdb_fail(&ctx->err, HD_ERR_ARG, "i", "wanted 0 to %d, got %d", API_NDEVICES - 1, i);
-  else *out = (HdDevice){devices[i].kind, 0};
+  int32_t n = hd_device_count(ctx);
+  if (!out)
+    status = hdb_fail(&ctx->err, HD_ERR_ARG, "out", "it is NULL");
+  else if (i < 0 || i >= n)
+    status = hdb_fail(&ctx->err, HD_ERR_ARG, "i", "wanted 0 to %d, got %d", n - 1, i);
+  else
+    *out = device_number(i);
   return hdapi_end(ctx, "hd_device_at", status);
+}
+
+static bool is_gpu_name(const char *name) { return strncmp(name, "cuda", 4) == 0 || strncmp(name, "GPU-", 4) == 0; }
+
+static HdStatus no_such_device(HdContext *ctx, const char *name) {
+  const ApiCuda *c = &ctx->cuda;
+  char list[160] = "'cpu', 'interp'";
+  size_t n = strlen(list);
+  if (c->tried && c->count == 0 && is_gpu_name(name)) {
+    ctx->err = c->why;
+    snprintf(ctx->err.arg, sizeof ctx->err.arg, "'%.40s'", name);
+    return ctx->err.status;
+  }
+  for (int32_t i = 0; i < c->count && n < sizeof list; i++)
+    n += (size_t)snprintf(list + n, sizeof list - n, ", '%s'", cuda_names[i]);
+  return hdb_fail(&ctx->err, HD_ERR_NOT_FOUND, "name", "'%.60s' is no device; there are %s", name, list);
+}
+
+static HdStatus find_device(HdContext *ctx, const char *name, HdDevice *out) {
+  if (!name || !out) return hdb_fail(&ctx->err, HD_ERR_ARG, name ? "out" : "name", "it is NULL");
+  for (int32_t i = 0; i < API_NHOST; i++) {
+    if (strcmp(name, host_names[i]) != 0) continue;
+    *out = device_number(i);
+    return HD_OK;
+  }
+  const ApiCuda *c = gpus(ctx);
+  for (int32_t i = 0; i < c->count; i++) {
+    const CudaDevice *d = &c->device[i];
+    if (strcmp(name, d->name) != 0 && strcasecmp(name, d->uuid) != 0 && strcasecmp(name, d->pci) != 0) continue;
+    *out = device_number(API_NHOST + i);
+    return HD_OK;
+  }
+  return no_such_device(ctx, name);
 }
 
 HdStatus hd_device_find(HdContext *ctx, const char *name, HdDevice *out) {
   if (!ctx) return HD_ERR_ARG;
   hdapi_begin(ctx);
-  HdStatus status = HD_ERR_NOT_FOUND;
-  if (!name || !out) {
-    status = hdb_fail(&ctx->err, HD_ERR_ARG, name ? "out" : "name", "it is NULL");
-  } else {
-    for (int i = 0; i < API_NDEVICES && status != HD_OK; i++) {
-      if (strcmp(name, devices[i].name) != 0) continue;
-      *out = (HdDevice){devices[i].kind, 0};
-      status = HD_OK;
-    }
-    if (status != HD_OK)
-      hdb_fail(&ctx->err, status, "name", "'%.60s' is no device; there are 'cpu' and 'interp'", name);
-  }
-  return hdapi_end(ctx, "hd_device_find", status);
+  return hdapi_end(ctx, "hd_device_find", find_device(ctx, name, out));
 }
 
 /* --- this machine --- */
@@ -101,8 +165,8 @@ static void brand(char out[64]) {
 
 static HdStatus find_host(void *job) {
   HdContext *ctx = job;
-  CpuTarget  host;
-  char       name[64];
+  CpuTarget host;
+  char name[64];
   HD_TRY(hdcpu_target("host", &ctx->arena, &ctx->err, &host));
   brand(name);
   ctx->cpu_text = hdb_printf(&ctx->arena, "%s, %s", name, isa_text(host.isa));
@@ -129,11 +193,11 @@ static bool identify(Arena *a, const char *path, const char **out) {
 }
 
 static HdStatus find_llvm(void *job) {
-  static const char *const dirs[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
-                                     "/usr/local/lib"};
-  HdContext  *ctx = job;
+  static const char *const dirs[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+                                     "/usr/lib", "/usr/local/lib"};
+  HdContext *ctx = job;
   const char *named = getenv("HEDDLE_LLVM");
-  char        path[256];
+  char path[256];
   ctx->llvm_id = "unknown";
   if (named && *named) {
     identify(&ctx->arena, named, &ctx->llvm_id);
@@ -159,14 +223,19 @@ HdStatus hdapi_llvm_id(HdContext *ctx, const char **out) {
 /* --- info --- */
 
 static HdStatus device_info(HdContext *ctx, HdDevice device, HdDeviceInfo *out) {
-  RtDevice        *d;
+  RtDevice *d;
   const CpuTarget *host;
   if (!out) return hdb_fail(&ctx->err, HD_ERR_ARG, "out", "it is NULL");
   HD_TRY(hdapi_device(ctx, device, "device", &d));
-  *out = (HdDeviceInfo){"interp", "reference interpreter", "", 1};
+  if (device.kind == HD_DEVICE_CUDA) {
+    const CudaDevice *g = (const CudaDevice *)d;
+    *out = (HdDeviceInfo){g->name, g->text, g->target, 0, g->uuid, g->pci};
+    return HD_OK;
+  }
+  *out = (HdDeviceInfo){"interp", "reference interpreter", "", 1, "", ""};
   if (device.kind == HD_DEVICE_INTERP) return HD_OK;
   HD_TRY(hdapi_host(ctx, &host));
-  *out = (HdDeviceInfo){"cpu", ctx->cpu_text, level_text(host->isa), hdrt_threads_count(ctx->threads)};
+  *out = (HdDeviceInfo){"cpu", ctx->cpu_text, level_text(host->isa), hdrt_threads_count(ctx->threads), "", ""};
   return HD_OK;
 }
 

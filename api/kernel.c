@@ -2,12 +2,14 @@
  *
  * For the CPU: canonical IR -> passes -> backends/cpu -> object -> loader; the cache stands between the IR's hash and the
  * object, so a hit needs neither IR nor LLVM. A kernel has two variants of code, for arrays without gaps and for any; the
- * second is made when a launch first wants it. For the interpreter: the canonical IR itself.
+ * second is made when a launch first wants it. For a GPU the same with backends/nvptx and PTX. For the interpreter: the
+ * canonical IR itself.
  */
 #include <stdio.h>
 
 #include "api/modules.h"
 #include "backends/interp/interp.h"
+#include "backends/nvptx/nvptx.h"
 #include "ir/layout.h"
 #include "passes/passes.h"
 
@@ -24,7 +26,21 @@
 
 const char *hdapi_build_id(void) { return HEDDLE_BUILD_ID; }
 
-enum { RUNTIME_ABI = 1 }; /* of RtEntry, RtSpan, RtFault and the argument block */
+enum { RUNTIME_ABI = 1 }; /* of RtEntry, RtSpan, RtFault, RtGpuLaunch, RtGpuFault and the argument block */
+
+/* What the code of a GPU expects, and what the runtime gives it. */
+_Static_assert(sizeof(RtGpuLaunch) == PTX_LAUNCH_SIZE && offsetof(RtGpuLaunch, dim) == PTX_LAUNCH_DIM &&
+                   offsetof(RtGpuLaunch, count) == PTX_LAUNCH_COUNT &&
+                   offsetof(RtGpuLaunch, fault) == PTX_LAUNCH_FAULT && offsetof(RtGpuLaunch, at) == PTX_LAUNCH_AT &&
+                   offsetof(RtGpuLaunch, len) == PTX_LAUNCH_LEN && offsetof(RtGpuLaunch, mul) == PTX_LAUNCH_MUL &&
+                   offsetof(RtGpuLaunch, shift) == PTX_LAUNCH_SHIFT,
+               "a launch");
+_Static_assert(sizeof(RtGpuFault) == PTX_FAULT_SIZE && offsetof(RtGpuFault, state) == PTX_FAULT_STATE &&
+                   offsetof(RtGpuFault, site) == PTX_FAULT_SITE &&
+                   offsetof(RtGpuFault, has_index) == PTX_FAULT_HAS_INDEX &&
+                   offsetof(RtGpuFault, index) == PTX_FAULT_INDEX && offsetof(RtGpuFault, limit) == PTX_FAULT_LIMIT &&
+                   offsetof(RtGpuFault, tid) == PTX_FAULT_TID,
+               "a fault");
 
 /* --- targets and options --- */
 
@@ -42,8 +58,8 @@ HdStatus hdapi_module_target(HdModule *m, const char *name, Arena *a, bool must_
   }
   HD_TRY(hdcpu_target(name, a, &m->ctx->err, out));
   if (must_run && !runs_on(out, host))
-    return hdb_fail(&m->ctx->err, HD_ERR_TARGET, "options.target", "'%.40s' has instructions that this machine lacks (it is %s)", name,
-                    m->ctx->cpu_text);
+    return hdb_fail(&m->ctx->err, HD_ERR_TARGET, "options.target",
+                    "'%.40s' has instructions that this machine lacks (it is %s)", name, m->ctx->cpu_text);
   return HD_OK;
 }
 
@@ -52,30 +68,50 @@ CpuOptions hdapi_cpu_options(const HdModule *m, bool dense) {
       .width = m->options.width, .dense = dense, .fast = m->options.fast, .opt_level = m->options.opt_level};
 }
 
-/* --- one variant of CPU code --- */
+/* --- one variant of code --- */
 
 typedef struct CodeJob {
-  HdKernel   *k;
-  int         variant;
-  Arena       scratch;
-  CpuTarget   target;
+  HdKernel *k;
+  int variant;
+  Arena scratch;
+  CpuTarget target;
+  PtxTarget ptx;
   const char *fields;
   RtEntryFile file; /* a hit of the cache */
-  RtWriter    w;
-  RtCode      code;
-  bool        hit;
+  RtWriter w;
+  RtCode code;
+  bool hit;
 } CodeJob;
+
+enum {
+  GPU_BLOCK = 256
+}; /* threads of a block, at the most: enough to fill a multiprocessor, few enough for 255 registers each */
+
+static bool on_gpu(const CodeJob *j) { return j->k->device.kind == HD_DEVICE_CUDA; }
+
+/* A GPU's variant for dense arrays takes only those that are small, too. */
+static PtxOptions ptx_options(const CodeJob *j) {
+  bool dense = j->variant == CODE_DENSE;
+  return (PtxOptions){.dense = dense,
+                      .small = dense,
+                      .fast = j->k->module->options.fast,
+                      .opt_level = j->k->module->options.opt_level,
+                      .block = GPU_BLOCK};
+}
 
 static HdStatus put_fields(CodeJob *j) {
   const HdModule *m = j->k->module;
-  CpuOptions      o = hdapi_cpu_options(m, j->variant == CODE_DENSE);
-  const char     *llvm;
-  Buf             b;
+  CpuOptions o = hdapi_cpu_options(m, j->variant == CODE_DENSE);
+  const char *llvm;
+  Buf b;
   HD_TRY(hdapi_llvm_id(m->ctx, &llvm));
   hdb_buf_init(&b, &j->scratch);
   hdb_putf(&b, "tier=code\nbuild=%s\nabi=%d\nir=%s\nkernel=%s\n", hdapi_build_id(), RUNTIME_ABI, j->k->of->ir,
            j->k->of->sig.kernel);
-  hdb_putf(&b, "triple=%s\ncpu=%s\nfeatures=%s\n", j->target.triple, j->target.cpu, j->target.features);
+  if (on_gpu(j))
+    hdb_putf(&b, "triple=nvptx64\ncpu=%s\nfeatures=%s\nblock=%d\n", j->ptx.cpu, j->ptx.features, GPU_BLOCK);
+  else
+    hdb_putf(&b, "triple=%s\ncpu=%s\nfeatures=%s\n", j->target.triple, j->target.cpu, j->target.features);
   hdb_putf(&b, "width=%d\ndense=%d\npadded=%d\nfast=%d\nopt=%d\nllvm=%s\n", o.width, o.dense, o.padded, o.fast,
            o.opt_level, llvm);
   j->fields = b.data;
@@ -84,7 +120,7 @@ static HdStatus put_fields(CodeJob *j) {
 
 static HdStatus load_code(CodeJob *j, const RtArtifact *a) {
   HdKernel *k = j->k;
-  double    start = hdapi_ms();
+  double start = hdapi_ms();
   HD_TRY(k->rt->ops->load(k->rt, a, &k->module->ctx->err, &j->code));
   k->times.load += hdapi_ms() - start;
   return HD_OK;
@@ -95,9 +131,11 @@ static HdStatus from_cache(CodeJob *j) {
   RtArtifact a;
   HD_TRY(hdrt_cache_get(&ctx->cache, RT_CACHE_CODE, j->fields, &ctx->err, &j->hit, &j->file));
   if (!j->hit) return HD_OK;
-  RtReader r = j->file.payload;
-  j->hit = hdrt_get_artifact(&r, &a);
+  RtReader r = j->file.payload, again = r;
+  j->hit = hdrt_get_artifact(&r, NULL, 0, &a);
   if (!j->hit) return HD_OK;
+  RtSite *sites = HDB_NEW_N(&j->scratch, RtSite, a.nsites);
+  hdrt_get_artifact(&again, sites, a.nsites, &a);
   a.sig = j->k->of->sig;
   HdStatus status = load_code(j, &a);
   /* An object that is not what it should be is no hit; it is made again and replaced. */
@@ -108,13 +146,13 @@ static HdStatus from_cache(CodeJob *j) {
 /* The kernel by itself in the scratch arena. The IR may have to be made again, from files that may have changed since. */
 static HdStatus kernel_ir(CodeJob *j, IrFunc **out) {
   HdModule *m = j->k->module;
-  char      now[33];
+  char now[33];
   HD_TRY(hdapi_module_ir(m));
   IrFunc *fn = hdir_func_find(m->ir, j->k->of->sig.kernel);
   if (fn) hdapi_ir_hash(fn, &j->scratch, now);
   if (!fn || strcmp(now, j->k->of->ir) != 0)
-    return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "", "a file that '%.200s' imports has changed since the module was loaded; load it again",
-                    m->name);
+    return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "",
+                    "a file that '%.200s' imports has changed since the module was loaded; load it again", m->name);
   *out = hdapi_alone(fn, &j->scratch);
   return HD_OK;
 }
@@ -126,53 +164,105 @@ static HdStatus optimise(HdContext *ctx, IrModule *m, const char *kernel) {
   return hdb_fail(&ctx->err, HD_ERR_COMPILE, kernel, "the passes left invalid IR: %s", ctx->err.detail);
 }
 
-static HdStatus compile(CodeJob *j) {
-  HdKernel  *k = j->k;
-  HdContext *ctx = k->module->ctx;
-  IrFunc    *fn = NULL;
-  CpuCode    code = {0};
-  HD_TRY(kernel_ir(j, &fn));
-  k->times.front = k->module->front_ms;
-  double   start = hdapi_ms();
-  HdStatus status = optimise(ctx, fn->module, k->of->sig.kernel);
-  k->times.passes += hdapi_ms() - start;
+static HdStatus compile_cpu(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
+  HdKernel *k = j->k;
   CpuOptions o = hdapi_cpu_options(k->module, j->variant == CODE_DENSE);
-  if (status == HD_OK)
-    status = hdcpu_compile(hdir_func_find(fn->module, k->of->sig.kernel), &j->target, &o, CPU_EMIT_OBJECT, &j->scratch,
-                           &ctx->err, &code);
-  HD_TRY(status);
+  CpuCode code = {0};
+  HD_TRY(hdcpu_compile(fn, &j->target, &o, CPU_EMIT_OBJECT, &j->scratch, &k->module->ctx->err, &code));
   k->times.widen += code.widen_ms;
   k->times.llvm_parse += code.parse_ms;
   k->times.llvm_opt += code.opt_ms;
   k->times.llvm_emit += code.emit_ms;
-  RtArtifact a = {.sig = k->of->sig,
-                  .kind = RT_CODE_OBJECT,
-                  .symbol = code.symbol,
-                  .code = code.object,
-                  .code_size = code.object_size,
-                  .width = code.width};
-  hdapi_log(ctx, HD_LOG_INFO, "kernel '%s' was compiled in %.1f ms, %d lanes%s", k->of->sig.kernel, hdapi_ms() - start,
-            code.width, j->variant == CODE_DENSE ? "" : ", for arrays with gaps");
+  *out = (RtArtifact){.sig = k->of->sig,
+                      .kind = RT_CODE_OBJECT,
+                      .symbol = code.symbol,
+                      .code = code.object,
+                      .code_size = code.object_size,
+                      .width = code.width};
+  return HD_OK;
+}
+
+static HdStatus compile_ptx(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
+  HdKernel *k = j->k;
+  PtxOptions o = ptx_options(j);
+  PtxCode code = {0};
+  HD_TRY(hdptx_compile(fn, &j->ptx, &o, PTX_EMIT_PTX, &j->scratch, &k->module->ctx->err, &code));
+  k->times.widen += code.print_ms;
+  k->times.llvm_parse += code.parse_ms;
+  k->times.llvm_opt += code.opt_ms;
+  k->times.llvm_emit += code.emit_ms;
+  RtSite *sites = HDB_NEW_N(&j->scratch, RtSite, code.sites.n);
+  for (uint32_t i = 0; i < code.sites.n; i++) {
+    const PtxSite *s = &code.sites.at[i];
+    sites[i] = (RtSite){s->text ? s->text : "", s->file ? s->file : "", s->line, s->column};
+  }
+  *out = (RtArtifact){.sig = k->of->sig,
+                      .kind = RT_CODE_PTX,
+                      .symbol = code.symbol,
+                      .code = code.ptx,
+                      .code_size = code.ptx_size + 1,
+                      .nsites = code.sites.n,
+                      .sites = sites,
+                      .rank = code.rank,
+                      .block = GPU_BLOCK,
+                      .width = 1};
+  return HD_OK;
+}
+
+static HdStatus compile(CodeJob *j) {
+  HdKernel *k = j->k;
+  HdContext *ctx = k->module->ctx;
+  IrFunc *fn = NULL;
+  RtArtifact a;
+  HD_TRY(kernel_ir(j, &fn));
+  k->times.front = k->module->front_ms;
+  double start = hdapi_ms();
+  HdStatus status = optimise(ctx, fn->module, k->of->sig.kernel);
+  k->times.passes += hdapi_ms() - start;
+  HD_TRY(status);
+  fn = hdir_func_find(fn->module, k->of->sig.kernel);
+  HD_TRY(on_gpu(j) ? compile_ptx(j, fn, &a) : compile_cpu(j, fn, &a));
+  hdapi_log(ctx, HD_LOG_INFO, "kernel '%s' was compiled for %s in %.1f ms, %d lanes%s", k->of->sig.kernel,
+            hdapi_device_name(k->device), hdapi_ms() - start, a.width,
+            j->variant == CODE_DENSE ? "" : ", for arrays with gaps");
   HD_TRY(load_code(j, &a));
   hdrt_put_artifact(&j->w, &a);
-  if (j->w.failed) return hdb_fail(&ctx->err, HD_ERR_NOMEM, "", "%zu bytes for an entry of the cache", code.object_size);
+  if (j->w.failed) return hdb_fail(&ctx->err, HD_ERR_NOMEM, "", "%zu bytes for an entry of the cache", a.code_size);
   char target[96];
-  snprintf(target, sizeof target, "%s w%d", j->target.cpu, code.width);
-  return hdrt_cache_put(&ctx->cache, RT_CACHE_CODE, j->fields, k->of->sig.kernel, target, j->w.data, j->w.len, &ctx->err);
+  if (on_gpu(j))
+    snprintf(target, sizeof target, "%s", j->ptx.cpu);
+  else
+    snprintf(target, sizeof target, "%s w%d", j->target.cpu, a.width);
+  return hdrt_cache_put(&ctx->cache, RT_CACHE_CODE, j->fields, k->of->sig.kernel, target, j->w.data, j->w.len,
+                        &ctx->err);
+}
+
+static HdStatus find_target(CodeJob *j) {
+  HdModule *m = j->k->module;
+  if (!on_gpu(j)) return hdapi_module_target(m, NULL, &j->scratch, true, &j->target);
+  int32_t level = hdapi_gpu_level(m->ctx, j->k->device);
+  /* PTX for an older GPU runs on a newer one: the newest target that is not newer than the device. */
+  for (uint32_t i = 0; hdptx_target_name(i); i++) {
+    PtxTarget t;
+    HD_TRY(hdptx_target(hdptx_target_name(i), &j->scratch, &m->ctx->err, &t));
+    if (t.sm <= level && t.sm > j->ptx.sm) j->ptx = t;
+  }
+  if (j->ptx.sm) return HD_OK;
+  return hdb_fail(&m->ctx->err, HD_ERR_TARGET, "device", "%s is sm_%d; sm_70 and newer are supported",
+                  hdapi_device_name(j->k->device), level);
 }
 
 static HdStatus make_code(void *job) {
-  CodeJob  *j = job;
-  HdModule *m = j->k->module;
-  HD_TRY(hdapi_module_target(m, NULL, &j->scratch, true, &j->target));
+  CodeJob *j = job;
+  HD_TRY(find_target(j));
   HD_TRY(put_fields(j));
   HD_TRY(from_cache(j));
   return j->hit ? HD_OK : compile(j);
 }
 
-static HdStatus cpu_code(HdKernel *k, int variant) {
+static HdStatus machine_code(HdKernel *k, int variant) {
   HdContext *ctx = k->module->ctx;
-  CodeJob    j = {.k = k, .variant = variant, .w = {.mem = &ctx->mem}};
+  CodeJob j = {.k = k, .variant = variant, .w = {.mem = &ctx->mem}};
   hdb_arena_init(&j.scratch, &ctx->mem);
   HdStatus status = hdapi_guard(ctx, &k->module->arena, &j.scratch, make_code, &j);
   hdapi_keep_where(ctx);
@@ -192,7 +282,7 @@ static HdStatus cpu_code(HdKernel *k, int variant) {
 /* --- the interpreter --- */
 
 typedef struct Report {
-  RtFault        *fault;
+  RtFault *fault;
   const IrModule *module;
 } Report;
 
@@ -206,7 +296,7 @@ static void put_fault(RtFault *f, const char *text) {
 
 static void report(void *user, const IrInst *inst, const int64_t tid[HD_MAX_DIMS], int64_t index, int64_t limit) {
   const Report *r = user;
-  RtFault      *f = r->fault;
+  RtFault *f = r->fault;
   if (f->state) return;
   put_fault(f, inst->text);
   if (inst->loc.line && inst->loc.file < r->module->nfiles) f->file = r->module->files[inst->loc.file];
@@ -219,39 +309,42 @@ static void report(void *user, const IrInst *inst, const int64_t tid[HD_MAX_DIMS
 }
 
 static void run_interpreter(const void *args, const RtSpan *span, void *user) {
-  const RtHost     *host = user;
+  const RtHost *host = user;
   const InterpCode *code = host->user;
-  HdError           err;
-  Report            r = {span->fault, code->kernel->module};
-  InterpLaunch      l = {.kernel = code->kernel,
-                         .args = args,
-                         .ndim = span->ndim,
-                         .begin = span->begin,
-                         .end = span->end,
-                         .report = report,
-                         .user = &r};
+  HdError err;
+  Report r = {span->fault, code->kernel->module};
+  InterpLaunch l = {.kernel = code->kernel,
+                    .args = args,
+                    .ndim = span->ndim,
+                    .begin = span->begin,
+                    .end = span->end,
+                    .report = report,
+                    .user = &r};
   memcpy(l.dim, span->dim, sizeof l.dim);
   memcpy(l.at, span->at, sizeof l.at);
   HdStatus status = hdinterp_run(&l, host->mem ? host->mem : &hdb_system_allocator, &err);
   if (status == HD_OK || span->fault->state) return;
-  put_fault(span->fault, status == HD_ERR_NOMEM ? "the interpreter ran out of memory"
+  put_fault(span->fault, status == HD_ERR_NOMEM   ? "the interpreter ran out of memory"
                          : status == HD_ERR_FAULT ? "a thread came to a place that is never to be reached"
                                                   : "the interpreter cannot run this");
   span->fault->status = status;
 }
 
 static HdStatus interp_code(void *job) {
-  HdKernel  *k = job;
-  HdModule  *m = k->module;
+  HdKernel *k = job;
+  HdModule *m = k->module;
   OptContext cx = {.err = &m->ctx->err};
   HD_TRY(hdapi_module_ir(m));
   IrFunc *fn = hdir_func_find(m->ir, k->of->sig.kernel);
-  if (!fn) return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "", "'%.200s' has changed since it was loaded; load it again", m->name);
+  if (!fn)
+    return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "", "'%.200s' has changed since it was loaded; load it again",
+                    m->name);
   IrFunc *alone = hdapi_alone(fn, &m->arena);
   HD_TRY(hdopt_run(alone->module, "canon", &cx));
   k->interp.kernel = hdir_func_find(alone->module, k->of->sig.kernel);
   k->times.front = m->front_ms;
-  RtArtifact a = {.sig = k->of->sig, .kind = RT_CODE_HOST, .host = run_interpreter, .host_user = &k->interp, .width = 1};
+  RtArtifact a = {
+      .sig = k->of->sig, .kind = RT_CODE_HOST, .host = run_interpreter, .host_user = &k->interp, .width = 1};
   HD_TRY(k->rt->ops->load(k->rt, &a, &m->ctx->err, &k->code[CODE_DENSE]));
   k->code[CODE_GENERAL] = k->code[CODE_DENSE];
   k->has[CODE_DENSE] = k->has[CODE_GENERAL] = true;
@@ -262,9 +355,9 @@ static HdStatus interp_code(void *job) {
 
 HdStatus hdapi_kernel_code(HdKernel *k, int variant, const RtCode **out) {
   if (!k->has[variant]) {
-    HdStatus status = k->device.kind == HD_DEVICE_CPU
-                          ? cpu_code(k, variant)
-                          : hdapi_guard(k->module->ctx, &k->module->arena, NULL, interp_code, k);
+    HdStatus status = k->device.kind == HD_DEVICE_INTERP
+                          ? hdapi_guard(k->module->ctx, &k->module->arena, NULL, interp_code, k)
+                          : machine_code(k, variant);
     HD_TRY(status);
   }
   *out = &k->code[variant];
@@ -277,7 +370,7 @@ void hdapi_kernel_end(HdKernel *k) {
 }
 
 static HdStatus not_found(HdModule *m, const char *name) {
-  char   list[400] = "";
+  char list[400] = "";
   size_t n = 0;
   for (uint32_t i = 0; i < m->nkernels && n < sizeof list; i++)
     n += (size_t)snprintf(list + n, sizeof list - n, "%s'%s'", i ? ", " : "", m->kernels[i].sig.kernel);
@@ -293,12 +386,13 @@ static HdStatus new_kernel(void *job) {
 }
 
 static HdStatus make_kernel(HdModule *m, const ModKernel *of, HdDevice device, RtDevice *rt, HdKernel **out) {
-  HdContext    *ctx = m->ctx;
-  HdKernel      head = {.module = m}, *k = &head;
+  HdContext *ctx = m->ctx;
+  HdKernel head = {.module = m}, *k = &head;
   const RtCode *code;
   if (of->sig.args_size > RT_MAX_ARGS)
-    return hdb_fail(&ctx->err, HD_ERR_UNSUPPORTED, "name", "the parameters of kernel '%s' take %u bytes; at most %d are possible",
-                    of->sig.kernel, of->sig.args_size, RT_MAX_ARGS);
+    return hdb_fail(&ctx->err, HD_ERR_UNSUPPORTED, "name",
+                    "the parameters of kernel '%s' take %u bytes; at most %d are possible", of->sig.kernel,
+                    of->sig.args_size, RT_MAX_ARGS);
   HD_TRY(hdapi_guard(ctx, &m->arena, NULL, new_kernel, &k));
   k->module = m;
   k->of = of;
@@ -316,7 +410,8 @@ static HdStatus module_kernel(HdModule *m, const char *name, HdDevice device, Hd
   if (!name || !out) return hdb_fail(&m->ctx->err, HD_ERR_ARG, name ? "out" : "name", "it is NULL");
   HD_TRY(hdapi_device(m->ctx, device, "device", &rt));
   for (HdKernel *k = m->made; k; k = k->next) {
-    if (k->device.kind != device.kind || strcmp(k->of->sig.kernel, name) != 0) continue;
+    if (k->device.kind != device.kind || k->device.index != device.index || strcmp(k->of->sig.kernel, name) != 0)
+      continue;
     *out = k;
     return HD_OK;
   }

@@ -98,7 +98,8 @@ static HdStatus put_array(const HdKernel *k, int32_t i, const RtParam *p, const 
     step *= a->length[d];
   }
   if (!a->data && !empty) return bad_arg(ctx, HD_ERR_ARG, i, p, arg);
-  if (gaps && !empty) *dense = false;
+  /* The dense variant of a GPU's code computes in 32 bits. */
+  if ((gaps || (k->device.kind == HD_DEVICE_CUDA && step > INT32_MAX)) && !empty) *dense = false;
   memcpy(at, &a->data, 8);
   memcpy(at + 8, a->length, (size_t)a->ndim * 8);
   memcpy(at + 8 + (size_t)a->ndim * 8, a->stride, (size_t)a->ndim * 8);
@@ -130,7 +131,7 @@ static HdStatus check_stream(const HdKernel *k, const HdStream *stream) {
   HdContext *ctx = k->module->ctx;
   if (!stream) return hdb_fail(&ctx->err, HD_ERR_ARG, "stream", "it is NULL");
   if (stream->ctx != ctx) return hdb_fail(&ctx->err, HD_ERR_DEVICE, "stream", "it belongs to another context");
-  if (stream->device.kind != k->device.kind)
+  if (stream->device.kind != k->device.kind || stream->device.index != k->device.index)
     return hdb_fail(&ctx->err, HD_ERR_DEVICE, "stream", "kernel '%s' was made for device '%s', the stream for '%s'",
                     k->of->sig.kernel, hdapi_device_name(k->device), hdapi_device_name(stream->device));
   return HD_OK;

@@ -8,7 +8,7 @@
 
 #include "runtime/bytes.h"
 
-enum { MAX_PARAMS = 4096 };
+enum { MAX_PARAMS = 4096, MAX_SITES = 1 << 16 };
 
 static void put_type(RtWriter *w, HdType t) {
   uint8_t b[4] = {t.kind, t.scalar, t.rows, t.cols};
@@ -69,18 +69,51 @@ bool hdrt_get_signature(RtReader *r, RtParam *params, uint32_t max, RtSignature 
 }
 
 void hdrt_put_artifact(RtWriter *w, const RtArtifact *a) {
+  hdrt_put_u32(w, a->kind);
   hdrt_put_str(w, a->symbol);
   hdrt_put_u32(w, (uint32_t)a->width);
   hdrt_put_u64(w, a->code_size);
   hdrt_put(w, a->code, a->code_size);
+  hdrt_put_u32(w, (uint32_t)a->rank);
+  hdrt_put_u32(w, (uint32_t)a->block);
+  hdrt_put_u32(w, a->nsites);
+  for (uint32_t i = 0; i < a->nsites; i++) {
+    const RtSite *s = &a->sites[i];
+    hdrt_put_str(w, s->text ? s->text : "");
+    hdrt_put_str(w, s->file ? s->file : "");
+    hdrt_put_u32(w, (uint32_t)s->line);
+    hdrt_put_u32(w, (uint32_t)s->column);
+  }
 }
 
-bool hdrt_get_artifact(RtReader *r, RtArtifact *out) {
-  RtArtifact a = {.kind = RT_CODE_OBJECT, .symbol = hdrt_get_str(r)};
+static RtSite get_site(RtReader *r) {
+  RtSite s = {.text = hdrt_get_str(r)};
+  s.file = hdrt_get_str(r);
+  s.line = (int32_t)hdrt_get_u32(r);
+  s.column = (int32_t)hdrt_get_u32(r);
+  return s;
+}
+
+bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtArtifact *out) {
+  RtArtifact a = {.kind = (RtCodeKind)hdrt_get_u32(r)};
+  a.symbol = hdrt_get_str(r);
   a.width = (int32_t)hdrt_get_u32(r);
   a.code_size = hdrt_get_u64(r);
   a.code = hdrt_get(r, a.code_size);
-  if (a.width < 1 || a.width > 64) r->failed = true;
+  a.rank = (int32_t)hdrt_get_u32(r);
+  a.block = (int32_t)hdrt_get_u32(r);
+  a.nsites = hdrt_get_u32(r);
+  a.sites = sites;
+  if (a.kind != RT_CODE_OBJECT && a.kind != RT_CODE_PTX) r->failed = true;
+  if (a.width < 1 || a.width > 64 || a.nsites > MAX_SITES) r->failed = true;
+  if (a.kind == RT_CODE_OBJECT && a.nsites) r->failed = true;
+  if (a.kind == RT_CODE_PTX && (!a.code_size || !a.code || ((const char *)a.code)[a.code_size - 1])) r->failed = true;
+  if (a.kind == RT_CODE_PTX && (a.rank < 1 || a.rank > HD_MAX_DIMS || a.block < 1 || a.block > 1024)) r->failed = true;
+  for (uint32_t i = 0; i < a.nsites && !r->failed; i++) {
+    RtSite s = get_site(r);
+    if (sites && i < max) sites[i] = s;
+  }
+  if (sites && a.nsites > max) r->failed = true;
   if (!r->failed) *out = a;
   return !r->failed;
 }

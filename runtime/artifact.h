@@ -61,17 +61,49 @@ typedef struct RtHost {
 /* `user` is NULL for machine code, an RtHost for HOST code. */
 typedef void (*RtEntry)(const void *args, const RtSpan *span, void *user);
 
-typedef enum RtCodeKind { RT_CODE_OBJECT = 1, RT_CODE_HOST } RtCodeKind;
+typedef enum RtCodeKind { RT_CODE_OBJECT = 1, RT_CODE_HOST, RT_CODE_PTX } RtCodeKind;
+
+/* --- code for a GPU (PTX) ---
+ *
+ * An entry takes the argument block and an RtGpuLaunch, both by value. Thread n = ctaid.x * ntid.x + tid.x of a piece runs if
+ * n < count; its coordinates are n's digits in base len[0..rank), axis rank - 1 fastest, plus at[]. */
+typedef struct RtGpuLaunch {
+  int64_t  dim[HD_MAX_DIMS]; /* of the whole launch                                                        */
+  int64_t  count;            /* threads of this piece, at most 2^31 - 1                                    */
+  uint64_t fault;            /* address of an RtGpuFault in the device's memory                            */
+  int32_t  at[HD_MAX_DIMS];  /* where the piece begins; the last axis of the rank is never cut             */
+  uint32_t len[HD_MAX_DIMS]; /* threads of the piece along each axis                                       */
+  uint32_t mul[HD_MAX_DIMS], shift[HD_MAX_DIMS]; /* n / len = (high32(n * mul) + n) >> shift for n < 2^31
+                                Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994 */
+} RtGpuLaunch;
+
+/* The first failed assert or check; written by the code, in the device's memory. */
+typedef struct RtGpuFault {
+  int32_t state; /* 0 none, 1 being written, 2 complete */
+  int32_t site;  /* which of the artifact's             */
+  int64_t has_index, index, limit;
+  int64_t tid[HD_MAX_DIMS];
+} RtGpuFault;
+
+/* Where an assert or a check stands in the source. */
+typedef struct RtSite {
+  const char *text, *file;
+  int32_t     line, column;
+} RtSite;
 
 typedef struct RtArtifact {
   RtSignature sig;
   RtCodeKind  kind;
-  const char *symbol;    /* OBJECT: the entry's symbol in the ELF object             */
-  const void *code;      /* OBJECT: bytes of a relocatable ELF file                  */
+  const char *symbol;    /* OBJECT, PTX: the entry's name                            */
+  const void *code;      /* OBJECT: bytes of a relocatable ELF file; PTX: text and its zero */
   size_t      code_size;
+  uint32_t    nsites;    /* PTX                                                      */
+  const RtSite *sites;
+  int32_t     rank;      /* PTX: axes that the code tells apart, 1 to 4              */
+  int32_t     block;     /* PTX: the most threads of a block that it was made for    */
   RtEntry     host;      /* HOST: call this                                          */
   void       *host_user;
-  int32_t     width;     /* lanes of a gang, for information; 1 for HOST             */
+  int32_t     width;     /* lanes of a gang, for information; 1 for HOST and PTX     */
 } RtArtifact;
 
 /* --- as bytes (artifact.c) --- */
@@ -79,11 +111,11 @@ typedef struct RtWriter RtWriter;
 typedef struct RtReader RtReader;
 
 void hdrt_put_signature(RtWriter *w, const RtSignature *s);
-void hdrt_put_artifact(RtWriter *w, const RtArtifact *a); /* of kind OBJECT */
-/* The parameters go to params[0..max); strings and code are lent from the reader's bytes. Count first with NULL. False if
- * the bytes are not what put wrote. */
+void hdrt_put_artifact(RtWriter *w, const RtArtifact *a); /* of kind OBJECT or PTX */
+/* The parameters go to params[0..max), the sites to sites[0..max); strings and code are lent from the reader's bytes. Count
+ * first with NULL. False if the bytes are not what put wrote. */
 bool hdrt_get_signature(RtReader *r, RtParam *params, uint32_t max, RtSignature *out);
-bool hdrt_get_artifact(RtReader *r, RtArtifact *out); /* all but sig */
+bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtArtifact *out); /* all but sig */
 
 HD_END_DECLS
 #endif

@@ -8,6 +8,7 @@ HD_BEGIN_DECLS
 typedef enum HdDeviceKind {
   HD_DEVICE_CPU = 1, /* SIMD code on the context's threads                            */
   HD_DEVICE_INTERP,  /* the reference interpreter: slow, and right by construction    */
+  HD_DEVICE_CUDA,    /* an NVIDIA GPU, by way of PTX                                  */
 } HdDeviceKind;
 
 /* A device of one context, passed by value. */
@@ -17,15 +18,22 @@ typedef struct HdDevice {
 } HdDevice;
 
 typedef struct HdDeviceInfo {
-  const char *name;    /* "cpu", "interp": what hd_device_find takes                  */
+  const char *name;    /* "cpu", "interp", "cuda:0": what hd_device_find takes         */
   const char *text;    /* "AMD EPYC .., AVX-512", lent for the context's life         */
-  const char *target;  /* "x86-64-v4"; "" for the interpreter                         */
-  int32_t     threads; /* that run a launch                                           */
+  const char *target;  /* "x86-64-v4", "sm_90"; "" for the interpreter                */
+  int32_t     threads; /* of the host that run a launch; 0 for a GPU                  */
+  const char *uuid;    /* of a GPU: "GPU-..", as nvidia-smi -L lists it; else ""      */
+  const char *pci;     /* of a GPU: "0000:81:00.0"; else ""                           */
 } HdDeviceInfo;
 
-HD_API int32_t  hd_device_count(const HdContext *ctx);
+/* The host's devices, then the GPUs that the driver shows (CUDA_VISIBLE_DEVICES is the driver's to read), if there is a
+ * driver. The first of these calls that may concern GPUs opens it. */
+HD_API int32_t  hd_device_count(HdContext *ctx);
 HD_API HdStatus hd_device_at(HdContext *ctx, int32_t i, HdDevice *out);
-/* Errors     HD_ERR_NOT_FOUND lists the names there are. */
+/* `name` is "cpu", "interp", "cuda:N", or the UUID or PCI address of a GPU.
+ *
+ * Errors     HD_ERR_NOT_FOUND lists the names there are; HD_ERR_CUDA, where a GPU is asked for and none can be had, says
+ *            which step failed and what to do. */
 HD_API HdStatus hd_device_find(HdContext *ctx, const char *name, HdDevice *out);
 HD_API HdStatus hd_device_info(HdContext *ctx, HdDevice device, HdDeviceInfo *out);
 

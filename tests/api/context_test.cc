@@ -7,7 +7,7 @@ namespace {
 
 TEST(Context, RefusesBadOptions) {
   HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
-  HdContext       *ctx = nullptr;
+  HdContext *ctx = nullptr;
   o.threads = -1;
   EXPECT_EQ(hd_context_new(&o, &ctx), HD_ERR_OPTION);
   o.threads = 1 << 20;
@@ -19,7 +19,7 @@ TEST(Context, RefusesBadOptions) {
 }
 
 TEST(Context, FindsItsCacheFolder) {
-  struct Variables {  // of the environment, put back at the end
+  struct Variables { // of the environment, put back at the end
     Variables() {
       for (const char *n : {"HEDDLE_CACHE", "XDG_CACHE_HOME", "HOME"}) {
         const char *v = getenv(n);
@@ -33,7 +33,7 @@ TEST(Context, FindsItsCacheFolder) {
     struct Old {
       const char *name;
       std::string value;
-      bool        was_set;
+      bool was_set;
     };
     std::vector<Old> old;
   } variables;
@@ -58,13 +58,16 @@ TEST(Context, FindsItsCacheFolder) {
   EXPECT_EQ(dir(&o), "");
 }
 
-class ContextApi : public Api {};
+class ContextApi : public Api {
+public:
+  ContextApi() { setenv("HEDDLE_LIBCUDA", "/no/driver", 1); } // whatever this machine has
+};
 
 TEST_F(ContextApi, ListsItsDevices) {
   ASSERT_EQ(hd_device_count(ctx), 2);
   std::vector<std::string> names;
   for (int i = 0; i < 2; i++) {
-    HdDevice     d;
+    HdDevice d;
     HdDeviceInfo info;
     ASSERT_EQ(hd_device_at(ctx, i, &d), HD_OK);
     ASSERT_EQ(hd_device_info(ctx, d, &info), HD_OK) << error();
@@ -77,10 +80,12 @@ TEST_F(ContextApi, ListsItsDevices) {
   HdDevice d;
   expect_error(HD_ERR_ARG, hd_device_at(ctx, 2, &d), "hd_device_at", "i", "0 to 1, got 2");
   expect_error(HD_ERR_ARG, hd_device_at(ctx, -1, &d), "hd_device_at", "i", "got -1");
-  expect_error(HD_ERR_NOT_FOUND, hd_device_find(ctx, "cuda:0", &d), "hd_device_find", "name", "'cpu' and 'interp'");
+  expect_error(HD_ERR_NOT_FOUND, hd_device_find(ctx, "tpu", &d), "hd_device_find", "name", "'cpu', 'interp'");
+  expect_error(HD_ERR_CUDA, hd_device_find(ctx, "cuda:0", &d), "hd_device_find", "'cuda:0'",
+               "no NVIDIA driver was found: /no/driver");
   expect_error(HD_ERR_ARG, hd_device_find(ctx, nullptr, &d), "hd_device_find", "name", "NULL");
   HdDeviceInfo info;
-  HdDevice     none = {static_cast<HdDeviceKind>(9), 0};
+  HdDevice none = {static_cast<HdDeviceKind>(9), 0};
   expect_error(HD_ERR_DEVICE, hd_device_info(ctx, none, &info), "hd_device_info", "device", "kind 9");
 }
 
@@ -95,8 +100,9 @@ TEST_F(ContextApi, RecordIsOkAfterASuccess) {
 TEST_F(ContextApi, FormatsTheRecordInOneLine) {
   HdDevice d;
   hd_device_find(ctx, "x", &d);
-  EXPECT_EQ(error(), "hd_device_find: name: 'x' is no device; there are 'cpu' and 'interp'; check the spelling against the "
-                     "names listed");
+  EXPECT_EQ(error(),
+            "hd_device_find: name: 'x' is no device; there are 'cpu', 'interp'; check the spelling against the "
+            "names listed");
   char tiny[10];
   EXPECT_STREQ(hd_error_format(hd_context_error(ctx), tiny, sizeof tiny), "hd_device");
   EXPECT_STREQ(hd_error_format(nullptr, tiny, sizeof tiny), "");
@@ -135,8 +141,8 @@ TEST_F(ContextApi, OtherThreadsHaveOtherContexts) {
         HdContext *c = nullptr;
         ASSERT_EQ(hd_context_new(&o, &c), HD_OK);
         HdDevice d;
-        HdArray  a;
-        int64_t  n = 1000;
+        HdArray a;
+        int64_t n = 1000;
         ASSERT_EQ(hd_device_find(c, "cpu", &d), HD_OK);
         ASSERT_EQ(hd_array_zeros(c, d, hd_type_scalar(HD_F32), 1, &n, &a), HD_OK);
         hd_array_free(c, &a);
@@ -146,4 +152,4 @@ TEST_F(ContextApi, OtherThreadsHaveOtherContexts) {
   for (auto &t : all) t.join();
 }
 
-}  // namespace
+} // namespace

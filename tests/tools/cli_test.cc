@@ -55,8 +55,9 @@ TEST_P(Session, PrintsWhatIsExpected) {
     if (line.rfind("; ", 0) == 0) got += line + "\n"; // a remark
     if (line.rfind("$ ", 0) != 0) continue;
     std::string script = "cd '" + room + "' && PATH='" + top + "/tools/heddle':$PATH HOME='" + room +
-                         "' HEDDLE_CACHE='" + room + "/cache' && export PATH HOME HEDDLE_CACHE && { " + line.substr(2) +
-                         "\n} 2>&1 </dev/null";
+                         "' HEDDLE_CACHE='" + room +
+                         "/cache' HEDDLE_LIBCUDA=/no/driver && export PATH HOME HEDDLE_CACHE HEDDLE_LIBCUDA && { " +
+                         line.substr(2) + "\n} 2>&1 </dev/null";
     got += line + "\n";
     FILE *p = popen(script.c_str(), "r");
     ASSERT_NE(p, nullptr);

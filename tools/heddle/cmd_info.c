@@ -26,9 +26,15 @@ static void show_devices(HdContext *ctx) {
     HdDeviceInfo info;
     if (hd_device_at(ctx, i, &device) != HD_OK || hd_device_info(ctx, device, &info) != HD_OK) continue;
     printf("device   %-10s %s", info.name, info.text);
-    if (*info.target) printf("; target %s, %d thread%s", info.target, info.threads, info.threads == 1 ? "" : "s");
+    if (*info.target) printf("; target %s", info.target);
+    if (info.threads > 1) printf(", %d threads", info.threads);
+    if (*info.uuid) printf(", %s", info.uuid);
     printf("\n");
   }
+  HdDevice gpu;
+  if (hd_device_find(ctx, "cuda:0", &gpu) == HD_OK) return;
+  const HdError *e = hd_context_error(ctx);
+  printf("device   cuda       none: %s; %s\n", e->detail, e->remedy);
 }
 
 static void show_targets(void) {

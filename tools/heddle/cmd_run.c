@@ -14,7 +14,7 @@
 static const CliOption options[] = {
     {"kernel", 'k', "NAME", "which kernel; may be left out if the file has just one"},
     {"dim", 'd', "N[,M..]", "threads of the launch along each axis, the last one fastest"},
-    {"device", 0, "NAME", "cpu (the default) or interp, the reference interpreter"},
+    {"device", 0, "NAME", "cpu (the default), interp (the reference interpreter), or a GPU: cuda:0"},
     {"time", 0, NULL, "print how long compiling and running took, to standard error"},
     CLI_MODULE_OPTIONS,
     {"no-bounds", 0, NULL, "trust every index: faster, and an index outside its array does damage"},
@@ -40,8 +40,9 @@ typedef struct RunArg {
   NpyType item;     /* of the file                             */
   int32_t ndim;     /* of the file                             */
   int64_t file_length[NPY_MAX_DIMS], length[HD_MAX_DIMS];
-  HdArray array; /* of an array parameter                   */
-  void *value;   /* of the others                           */
+  HdArray array; /* of an array parameter, on the host       */
+  HdArray own;   /* the same on a GPU                        */
+  void *value;   /* of the others                            */
   OutFile file;
 } RunArg;
 
@@ -49,7 +50,7 @@ typedef struct Run {
   Cli *cli;
   HdContext *ctx;
   HdModule *module;
-  HdDevice device;
+  HdDevice device, host; /* `host` is where arrays are read and written: the device itself, unless it is a GPU */
   HdStream *stream;
   HdKernel *kernel;
   RunArg *args;
@@ -99,6 +100,9 @@ static bool find_kernel(Run *r) {
   if (!name) name = hd_module_kernel_name(r->module, 0);
   HdStatus status = hd_device_find(r->ctx, device ? device : "cpu", &r->device);
   if (status != HD_OK) return failed(r, status);
+  r->host = r->device;
+  if (r->device.kind == HD_DEVICE_CUDA && (status = hd_device_find(r->ctx, "cpu", &r->host)) != HD_OK)
+    return failed(r, status);
   double begin = now_ms();
   cli_progress_begin("compiling");
   status = hd_module_kernel(r->module, name, r->device, &r->kernel);
@@ -266,7 +270,7 @@ static bool read_arg(Run *r, RunArg *a) {
   }
   void *data = a->value;
   if (a->param.ndim) {
-    status = hd_array_new(r->ctx, r->device, t, a->param.ndim, a->length, &a->array);
+    status = hd_array_new(r->ctx, r->host, t, a->param.ndim, a->length, &a->array);
     if (status != HD_OK) return npy_close(&npy), failed(r, status);
     data = a->array.data;
   }
@@ -288,7 +292,7 @@ static bool make_arg(Run *r, RunArg *a) {
   }
   if (!parse_file(r, a)) return false;
   if (a->in) return read_arg(r, a);
-  HdStatus status = hd_array_zeros(r->ctx, r->device, t, a->param.ndim, a->length, &a->array);
+  HdStatus status = hd_array_zeros(r->ctx, r->host, t, a->param.ndim, a->length, &a->array);
   return status == HD_OK || failed(r, status);
 }
 
@@ -312,14 +316,35 @@ static bool write_results(Run *r) {
   return true;
 }
 
+static bool on_gpu(const Run *r) { return r->device.kind == HD_DEVICE_CUDA; }
+
+/* Before a launch on a GPU: the arrays, there. */
+static HdStatus send_arrays(Run *r) {
+  for (int32_t i = 0; on_gpu(r) && i < r->nargs; i++) {
+    RunArg *a = &r->args[i];
+    if (!a->param.ndim) continue;
+    HD_TRY(hd_array_new(r->ctx, r->device, a->param.type, a->param.ndim, a->length, &a->own));
+    HD_TRY(hd_array_copy(r->stream, a->array, a->own));
+  }
+  return HD_OK;
+}
+
+/* After it: what the kernel wrote, here. */
+static HdStatus fetch_arrays(Run *r) {
+  for (int32_t i = 0; on_gpu(r) && i < r->nargs; i++)
+    if (r->args[i].out) HD_TRY(hd_array_copy(r->stream, r->args[i].own, r->args[i].array));
+  return HD_OK;
+}
+
 static bool launch(Run *r) {
   HdArg *args = calloc((size_t)r->nargs + 1, sizeof *args);
   if (!args) return cli_fail(r->cli, HD_ERR_NOMEM, "", "for the arguments"), false;
   for (int32_t i = 0; i < r->nargs; i++) {
     RunArg *a = &r->args[i];
-    args[i] = a->param.ndim ? hd_arg_array(&a->array) : hd_arg_value(a->param.type, a->value);
+    args[i] = a->param.ndim ? hd_arg_array(on_gpu(r) ? &a->own : &a->array) : hd_arg_value(a->param.type, a->value);
   }
   HdStatus status = hd_stream_new(r->ctx, r->device, HD_STREAM_SYNC, &r->stream);
+  if (status == HD_OK) status = send_arrays(r);
   double begin = now_ms();
   if (status == HD_OK) {
     cli_progress_begin("running");
@@ -328,6 +353,7 @@ static bool launch(Run *r) {
     cli_progress_end();
   }
   r->run_ms = now_ms() - begin;
+  if (status == HD_OK) status = fetch_arrays(r);
   free(args);
   return status == HD_OK || failed(r, status);
 }
@@ -339,6 +365,7 @@ static void end(Run *r) {
     free(r->args[i].out);
     free(r->args[i].value);
     hd_array_free(r->ctx, &r->args[i].array);
+    hd_array_free(r->ctx, &r->args[i].own);
   }
   free(r->args);
   hd_stream_free(r->stream);

@@ -1,0 +1,87 @@
+/* runtime/cuda/cuda_code.c -- PTX into a device, by the driver's compiler. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/cuda/cuda_device.h"
+
+enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6 };        /* CUjit_option         */
+enum { FUNCTION_LOCAL_BYTES = 3, FUNCTION_REGISTERS = 4 }; /* CUfunction_attribute */
+
+/* The code's own memory: the record, the sites, their texts. */
+static CudaCode *new_code(const HdAllocator *mem, const RtArtifact *a) {
+  size_t size = sizeof(CudaCode) + a->nsites * sizeof(RtSite);
+  for (uint32_t i = 0; i < a->nsites; i++) size += strlen(a->sites[i].text) + strlen(a->sites[i].file) + 2;
+  CudaCode *c = mem->resize(mem->user, NULL, 0, size);
+  if (!c) return NULL;
+  memset(c, 0, sizeof *c);
+  c->size = size;
+  c->rank = a->rank;
+  c->nsites = a->nsites;
+  c->sites = (RtSite *)(c + 1);
+  char *text = (char *)(c->sites + a->nsites);
+  for (uint32_t i = 0; i < a->nsites; i++) {
+    RtSite s = a->sites[i];
+    size_t n = strlen(s.text) + 1, m = strlen(s.file) + 1;
+    memcpy(text, s.text, n);
+    memcpy(text + n, s.file, m);
+    c->sites[i] = (RtSite){text, text + n, s.line, s.column};
+    text += n + m;
+  }
+  return c;
+}
+
+static HdStatus load_module(CudaDevice *d, const RtArtifact *a, CuModule *out, HdError *err) {
+  char log[400] = "", detail[480];
+  int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
+  void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+  CuResult code = d->driver->cuModuleLoadDataEx(out, a->code, 2, options, values);
+  if (code == CU_SUCCESS) return HD_OK;
+  log[sizeof log - 1] = 0;
+  for (char *s = log; *s; s++)
+    if (*s == '\n') *s = ' ';
+  snprintf(detail, sizeof detail, "kernel '%s'%s%s", a->sig.kernel, *log ? ": " : "", log);
+  return hdcu_device_fail(d, code, "cuModuleLoadDataEx", detail, err);
+}
+
+static HdStatus find_function(CudaDevice *d, const RtArtifact *a, CudaCode *c, HdError *err) {
+  const CuDriver *cu = d->driver;
+  int grid, block = 0;
+  CuResult code = cu->cuModuleGetFunction(&c->function, c->module, a->symbol);
+  if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuModuleGetFunction", a->sig.kernel, err);
+  code = cu->cuOccupancyMaxPotentialBlockSize(&grid, &block, c->function, NULL, 0, a->block);
+  if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuOccupancyMaxPotentialBlockSize", a->sig.kernel, err);
+  c->block = block < 1 || block > a->block ? a->block : block;
+  cu->cuFuncGetAttribute(&c->registers, FUNCTION_REGISTERS, c->function);
+  cu->cuFuncGetAttribute(&c->spilled, FUNCTION_LOCAL_BYTES, c->function);
+  return HD_OK;
+}
+
+HdStatus hdcu_load(RtDevice *base, const RtArtifact *a, HdError *err, RtCode *out) {
+  CudaDevice *d = (CudaDevice *)base;
+  CudaCode *c = new_code(base->mem, a);
+  if (!c) return hdb_fail(err, HD_ERR_NOMEM, "", "the record of kernel '%s'", a->sig.kernel);
+  RtCode code = {.device = base, .kernel = a->sig.kernel, .own = c, .width = 1, .kind = RT_CODE_PTX};
+  HdStatus status = hdcu_enter(d, err);
+  if (status == HD_OK) {
+    status = load_module(d, a, &c->module, err);
+    if (status == HD_OK) status = find_function(d, a, c, err);
+    hdcu_leave(d);
+  }
+  if (status == HD_OK)
+    *out = code;
+  else
+    hdcu_unload(base, &code);
+  return status;
+}
+
+void hdcu_unload(RtDevice *base, RtCode *code) {
+  CudaDevice *d = (CudaDevice *)base;
+  CudaCode *c = code->own;
+  if (!c) return;
+  if (c->module && hdcu_enter(d, NULL) == HD_OK) {
+    d->driver->cuModuleUnload(c->module);
+    hdcu_leave(d);
+  }
+  base->mem->resize(base->mem->user, c, c->size, 0);
+  code->own = NULL;
+}

@@ -1,0 +1,261 @@
+/* runtime/cuda/cuda_stream.c -- launches and copies in a stream of the driver's, and what their failures say.
+ *
+ * A kernel that has asserts or checks gets a record of its own in the device's memory for each launch, so that a fault
+ * names its kernel; the records are read back when the stream is waited for. A failure of the device itself comes with a
+ * later call, which may be any: the record then names the kernels that were launched since the last wait.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/cuda/cuda_device.h"
+
+enum { SLOTS = 64, RECENT = 4 };
+
+typedef struct CudaStream {
+  RtStream base;
+  CuStream handle;
+  CudaBlock *faults;         /* RtGpuFault[SLOTS]; NULL until a kernel wants one */
+  const RtCode *slot[SLOTS]; /* whose record it is                               */
+  int32_t ndim[SLOTS];
+  int32_t used;
+  char recent[RECENT][40]; /* kernels launched since the last wait, a ring     */
+  uint32_t launched;       /* how many                                         */
+  RtFaultCopy fault;       /* found, and not yet reported                      */
+} CudaStream;
+
+static CudaDevice *device_of(const CudaStream *s) { return (CudaDevice *)s->base.device; }
+
+/* --- failures --- */
+
+/* "launched since the last wait: 'a', 'b' and 3 more" */
+static const char *suspects(const CudaStream *s, char *out, size_t size) {
+  uint32_t shown = s->launched < RECENT ? s->launched : RECENT;
+  size_t n = (size_t)snprintf(
+      out, size, s->launched ? "launched since the last wait:" : "nothing was launched since the last wait");
+  for (uint32_t i = 0; i < shown && n < size; i++)
+    n += (size_t)snprintf(out + n, size - n, "%s '%s'", i ? "," : "", s->recent[(s->launched - 1 - i) % RECENT]);
+  if (s->launched > shown && n < size) snprintf(out + n, size - n, " and %u more", s->launched - shown);
+  return out;
+}
+
+static HdStatus fail(CudaStream *s, CuResult code, const char *call, HdError *err) {
+  char text[300];
+  return hdcu_device_fail(device_of(s), code, call, suspects(s, text, sizeof text), err);
+}
+
+/* --- faults of kernels --- */
+
+static void copy_text(char *to, size_t size, const char *from) { snprintf(to, size, "%s", from ? from : ""); }
+
+static void keep_fault(CudaStream *s, int32_t i, const RtGpuFault *f) {
+  const CudaCode *c = s->slot[i]->own;
+  RtFaultCopy r;
+  memset(&r, 0, sizeof r);
+  r.status = HD_ERR_FAULT;
+  copy_text(r.kernel, sizeof r.kernel, s->slot[i]->kernel);
+  if (f->site >= 0 && (uint32_t)f->site < c->nsites) {
+    const RtSite *site = &c->sites[f->site];
+    copy_text(r.text, sizeof r.text, site->text);
+    copy_text(r.file, sizeof r.file, site->file);
+    r.line = site->line;
+    r.column = site->column;
+  }
+  r.ndim = s->ndim[i];
+  r.has_index = f->has_index != 0;
+  r.index = f->index;
+  r.limit = f->limit;
+  memcpy(r.tid, f->tid, sizeof r.tid);
+  s->fault = r;
+}
+
+/* Wait, and look through the records that were handed out. */
+static HdStatus collect(CudaStream *s, HdError *err) {
+  const CuDriver *cu = device_of(s)->driver;
+  RtGpuFault f[SLOTS];
+  size_t bytes = (size_t)s->used * sizeof *f;
+  CuResult code = bytes ? cu->cuMemcpyDtoHAsync(f, s->faults->data, bytes, s->handle) : CU_SUCCESS;
+  if (code != CU_SUCCESS) return fail(s, code, "cuMemcpyDtoHAsync", err);
+  code = cu->cuStreamSynchronize(s->handle);
+  if (code != CU_SUCCESS) return fail(s, code, "cuStreamSynchronize", err);
+  for (int32_t i = 0; i < s->used; i++)
+    if (f[i].state && s->fault.status == HD_OK) keep_fault(s, i, &f[i]);
+  if (bytes && (code = cu->cuMemsetD8Async(s->faults->data, 0, bytes, s->handle)) != CU_SUCCESS)
+    return fail(s, code, "cuMemsetD8Async", err);
+  s->used = 0;
+  s->launched = 0;
+  return HD_OK;
+}
+
+static HdStatus take_slot(CudaStream *s, const RtLaunch *l, CuPtr *out, HdError *err) {
+  CudaDevice *d = device_of(s);
+  const CudaCode *c = l->code->own;
+  *out = 0;
+  if (c->nsites == 0) return HD_OK;
+  if (!s->faults) {
+    HD_TRY(hdcu_block_new(d, SLOTS * sizeof(RtGpuFault), err, &s->faults));
+    CuResult code = d->driver->cuMemsetD8Async(s->faults->data, 0, SLOTS * sizeof(RtGpuFault), s->handle);
+    if (code != CU_SUCCESS) return fail(s, code, "cuMemsetD8Async", err);
+  }
+  if (s->used == SLOTS) HD_TRY(collect(s, err));
+  s->slot[s->used] = l->code;
+  s->ndim[s->used] = l->ndim;
+  *out = s->faults->data + (CuPtr)s->used * sizeof(RtGpuFault);
+  s->used++;
+  return HD_OK;
+}
+
+/* --- launches --- */
+
+/* How to divide n < 2^31 by `len` (RtGpuLaunch). */
+static void set_division(RtGpuLaunch *g, int32_t k) {
+  uint64_t len = g->len[k];
+  uint32_t shift = 0;
+  while (((uint64_t)1 << shift) < len) shift++;
+  g->shift[k] = shift;
+  g->mul[k] = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << shift) - len)) / len + 1);
+}
+
+typedef struct Piece {
+  CudaStream *s;
+  const RtLaunch *l;
+  RtGpuLaunch g;
+  uint64_t repeat; /* times that the same coordinates are run: axes that the code does not tell apart */
+} Piece;
+
+static HdStatus run_piece(const Piece *p, HdError *err) {
+  enum { MAX_GRID_Y = 65535 };
+  CudaStream *s = p->s;
+  const CudaCode *c = p->l->code->own;
+  RtGpuLaunch g = p->g;
+  void *params[] = {(void *)p->l->args, &g};
+  for (int32_t k = 0; k < c->rank; k++) set_division(&g, k);
+  unsigned blocks = (unsigned)((g.count + c->block - 1) / c->block);
+  for (uint64_t done = 0; done < p->repeat; done += MAX_GRID_Y) {
+    uint64_t y = p->repeat - done < MAX_GRID_Y ? p->repeat - done : MAX_GRID_Y;
+    CuResult code = device_of(s)->driver->cuLaunchKernel(c->function, blocks, (unsigned)y, 1, (unsigned)c->block, 1, 1,
+                                                         0, s->handle, params, NULL);
+    if (code == CU_SUCCESS) continue;
+    char detail[200];
+    snprintf(detail, sizeof detail, "kernel '%s', %lld threads in blocks of %d with %d registers each",
+             p->l->code->kernel, (long long)g.count, c->block, c->registers);
+    return hdcu_device_fail(device_of(s), code, "cuLaunchKernel", detail, err);
+  }
+  return HD_OK;
+}
+
+/* Cut a piece of more than 2^31 - 1 threads in two along its outermost axis that can be cut. */
+static HdStatus run_cut(Piece *p, HdError *err) {
+  const CudaCode *c = p->l->code->own;
+  int64_t count = 1;
+  for (int32_t k = 0; k < c->rank; k++)
+    if (__builtin_mul_overflow(count, (int64_t)p->g.len[k], &count)) count = INT64_MAX;
+  if (count == 0) return HD_OK;
+  if (count <= INT32_MAX) {
+    p->g.count = count;
+    return run_piece(p, err);
+  }
+  int32_t k = 0;
+  while (p->g.len[k] == 1) k++;
+  Piece half = *p;
+  half.g.len[k] = p->g.len[k] / 2;
+  HD_TRY(run_cut(&half, err));
+  half.g.at[k] = p->g.at[k] + (int32_t)(p->g.len[k] / 2);
+  half.g.len[k] = p->g.len[k] - p->g.len[k] / 2;
+  return run_cut(&half, err);
+}
+
+static HdStatus launch(CudaStream *s, const RtLaunch *l, HdError *err) {
+  const CudaCode *c = l->code->own;
+  Piece p;
+  memset(&p, 0, sizeof p);
+  p.s = s;
+  p.l = l;
+  p.repeat = 1;
+  for (int32_t k = 0; k < HD_MAX_DIMS; k++) {
+    p.g.dim[k] = l->dim[k];
+    p.g.len[k] = (uint32_t)l->dim[k];
+    if (k >= c->rank) p.repeat *= (uint64_t)l->dim[k];
+  }
+  CuPtr fault;
+  HD_TRY(take_slot(s, l, &fault, err));
+  p.g.fault = fault;
+  snprintf(s->recent[s->launched++ % RECENT], sizeof s->recent[0], "%s", l->code->kernel);
+  return run_cut(&p, err);
+}
+
+/* --- the stream's functions --- */
+
+/* On a synchronous stream the work is done on return. */
+static HdStatus finish(CudaStream *s, HdStatus status, HdError *err) {
+  if (status == HD_OK && !s->base.async) status = collect(s, err);
+  s->base.faulted = !s->base.async && s->fault.status != HD_OK;
+  hdcu_leave(device_of(s));
+  return status;
+}
+
+static HdStatus cuda_launch(RtStream *base, const RtLaunch *l, size_t args_size, HdError *err) {
+  CudaStream *s = (CudaStream *)base;
+  (void)args_size; /* the driver copies what the entry's signature says */
+  HD_TRY(hdcu_enter(device_of(s), err));
+  return finish(s, launch(s, l, err), err);
+}
+
+static HdStatus cuda_copy(RtStream *base, const RtView *from, const RtView *to, HdError *err) {
+  CudaStream *s = (CudaStream *)base;
+  HD_TRY(hdcu_enter(device_of(s), err));
+  return finish(s, hdcu_copy(device_of(s), s->handle, from, to, err), err);
+}
+
+static HdStatus cuda_clear(RtStream *base, const RtView *v, HdError *err) {
+  CudaStream *s = (CudaStream *)base;
+  HD_TRY(hdcu_enter(device_of(s), err));
+  return finish(s, hdcu_clear(device_of(s), s->handle, v, err), err);
+}
+
+static HdStatus cuda_wait(RtStream *base, RtFaultCopy *fault, HdError *err) {
+  CudaStream *s = (CudaStream *)base;
+  fault->status = HD_OK;
+  HD_TRY(hdcu_enter(device_of(s), err));
+  HdStatus status = collect(s, err);
+  hdcu_leave(device_of(s));
+  *fault = s->fault;
+  s->fault.status = HD_OK;
+  base->faulted = false;
+  return fault->status != HD_OK ? fault->status : status;
+}
+
+/* --- life --- */
+
+static void cuda_stream_free(RtStream *base) {
+  CudaStream *s = (CudaStream *)base;
+  CudaDevice *d = device_of(s);
+  if (hdcu_enter(d, NULL) == HD_OK) {
+    d->driver->cuStreamSynchronize(s->handle);
+    d->driver->cuStreamDestroy(s->handle);
+    hdcu_leave(d);
+  }
+  hdcu_block_free(d, s->faults);
+  d->base.mem->resize(d->base.mem->user, s, sizeof *s, 0);
+}
+
+static const RtStreamOps cuda_stream_ops = {cuda_stream_free, cuda_launch, cuda_copy, cuda_clear, cuda_wait};
+
+HdStatus hdcu_stream_new(RtDevice *base, bool async, HdError *err, RtStream **out) {
+  enum { NON_BLOCKING = 1 };
+  CudaDevice *d = (CudaDevice *)base;
+  CudaStream *s = base->mem->resize(base->mem->user, NULL, 0, sizeof *s);
+  if (!s) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", sizeof *s);
+  memset(s, 0, sizeof *s);
+  s->base = (RtStream){&cuda_stream_ops, base, async, false};
+  HdStatus status = hdcu_enter(d, err);
+  if (status == HD_OK) {
+    CuResult code = d->driver->cuStreamCreate(&s->handle, NON_BLOCKING);
+    if (code != CU_SUCCESS) status = hdcu_device_fail(d, code, "cuStreamCreate", NULL, err);
+    hdcu_leave(d);
+  }
+  if (status == HD_OK)
+    *out = &s->base;
+  else
+    base->mem->resize(base->mem->user, s, sizeof *s, 0);
+  return status;
+}

@@ -1,0 +1,126 @@
+/* runtime/cuda/driver.c -- opening the CUDA driver. */
+#include "runtime/cuda/driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OLDEST = 11040 }; /* CUDA 11.4: later forms of the calls used here are found by the driver's look-up */
+
+/* --- the library --- */
+
+/* Open one file; what is wrong with it goes behind `tried`. */
+static bool open_library(CuDriver *d, const char *path, char *tried, size_t size) {
+  d->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (d->library) {
+    snprintf(d->path, sizeof d->path, "%s", path);
+    return true;
+  }
+  size_t n = strlen(tried);
+  const char *why = dlerror();
+  bool absent = why && strstr(why, "No such file");
+  if (n < size)
+    snprintf(tried + n, size - n, "%s%s (%.80s)", n ? ", " : "", path, absent ? "no such file" : why ? why : "");
+  return false;
+}
+
+static bool is_wsl(void) {
+  return access("/usr/lib/wsl", F_OK) == 0 || access("/proc/sys/fs/binfmt_misc/WSLInterop", F_OK) == 0;
+}
+
+static HdStatus find_library(CuDriver *d, HdError *err) {
+  static const char *const places[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", "libcuda.so"};
+  const char *named = getenv("HEDDLE_LIBCUDA");
+  char tried[320] = "";
+  bool found = false;
+  if (named && *named)
+    found = open_library(d, named, tried, sizeof tried);
+  else
+    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
+      found = open_library(d, places[i], tried, sizeof tried);
+  if (found) return HD_OK;
+  HdStatus status = hdb_fail(err, HD_ERR_CUDA, "", "no NVIDIA driver was found: %s", tried);
+  if (err && named && *named)
+    err->remedy = "correct HEDDLE_LIBCUDA, or unset it to search the usual places";
+  else if (err && is_wsl())
+    err->remedy = "update the NVIDIA driver of Windows, which provides /usr/lib/wsl/lib; install none inside WSL";
+  return status;
+}
+
+/* --- entry points --- */
+
+typedef CuResult (*Lookup1)(const char *name, void **out, int version, uint64_t flags);
+typedef CuResult (*Lookup2)(const char *name, void **out, int version, uint64_t flags, int *status);
+
+typedef struct Finder {
+  void *library;
+  Lookup1 first;  /* CUDA 11.3 to 11.8 */
+  Lookup2 second; /* from 12.0 on      */
+} Finder;
+
+static void *symbol(void *library, const char *name) { return dlsym(library, name); }
+
+/* By the driver's own look-up, which knows each form of a function by the version it came with; else as it is exported. */
+static void *find_entry(const Finder *f, const char *name, int version, const char *exported) {
+  void *p = NULL;
+  if (f->second && f->second(name, &p, version, 0, NULL) == CU_SUCCESS && p) return p;
+  p = NULL;
+  if (!f->second && f->first && f->first(name, &p, version, 0) == CU_SUCCESS && p) return p;
+  return symbol(f->library, exported);
+}
+
+static HdStatus find_entries(CuDriver *d, HdError *err) {
+  enum { MUST, MAY };
+  Finder f = {.library = d->library};
+  void *p = symbol(d->library, "cuGetProcAddress_v2");
+  memcpy(&f.second, &p, sizeof p);
+  p = symbol(d->library, "cuGetProcAddress");
+  memcpy(&f.first, &p, sizeof p);
+#define CU_ENTRY(name, version, exported, need, params)                                                                \
+  p = find_entry(&f, #name, version, exported);                                                                        \
+  if (!p && need == MUST) return hdb_fail(err, HD_ERR_CUDA, #name, "the driver %s has no such function", d->path);     \
+  memcpy(&d->name, &p, sizeof p);
+#include "runtime/cuda/entry_points.def"
+  return HD_OK;
+}
+
+/* --- opening --- */
+
+static HdStatus check_version(CuDriver *d, HdError *err) {
+  CuResult code = d->cuDriverGetVersion(&d->version);
+  if (code != CU_SUCCESS) return hdcu_fail(d, code, "cuDriverGetVersion", (CuWhere){NULL, NULL}, err);
+  if (d->version >= OLDEST) return HD_OK;
+  HdStatus status = hdb_fail(err, HD_ERR_CUDA, "", "the driver %s supports CUDA %d.%d; %d.%d or newer is needed",
+                             d->path, d->version / 1000, d->version % 1000 / 10, OLDEST / 1000, OLDEST % 1000 / 10);
+  if (err) err->remedy = "update the NVIDIA driver to release 470 or newer";
+  return status;
+}
+
+static HdStatus start(CuDriver *d, HdError *err) {
+  HD_TRY(find_library(d, err));
+  HD_TRY(find_entries(d, err));
+  HD_TRY(check_version(d, err));
+  CuResult code = d->cuInit(0);
+  if (code != CU_SUCCESS) return hdcu_fail(d, code, "cuInit", (CuWhere){NULL, NULL}, err);
+  d->pid = (int)getpid();
+  code = d->cuDeviceGetCount(&d->count);
+  if (code != CU_SUCCESS) return hdcu_fail(d, code, "cuDeviceGetCount", (CuWhere){NULL, NULL}, err);
+  if (d->count == 0) return hdcu_fail(d, CU_NO_DEVICE, "cuDeviceGetCount", (CuWhere){NULL, NULL}, err);
+  return HD_OK;
+}
+
+HdStatus hdcu_driver_open(CuDriver *d, HdError *err) {
+  memset(d, 0, sizeof *d);
+  HdStatus status = start(d, err);
+  if (status != HD_OK) hdcu_driver_close(d);
+  return status;
+}
+
+/* A driver that was initialised stays in the process: it has threads and handlers of its own that must not lose their
+ * code. */
+void hdcu_driver_close(CuDriver *d) {
+  if (d->library && !d->pid) dlclose(d->library);
+  memset(d, 0, sizeof *d);
+}

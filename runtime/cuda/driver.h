@@ -1,0 +1,91 @@
+/* runtime/cuda/driver.h -- the CUDA driver: found at run time, every entry point by name and version.
+ *
+ * Nothing here needs NVIDIA's headers or libraries to build. The types are the driver's own, spelt out: handles are
+ * pointers, a result is an int, 0 for success.
+ */
+#ifndef CU_DRIVER_H
+#define CU_DRIVER_H
+
+#include "base/fail.h"
+#include "heddle/types.h"
+HD_BEGIN_DECLS
+
+typedef int      CuResult;
+typedef int      CuDevice;
+typedef uint64_t CuPtr; /* an address of a device */
+typedef struct CuContextOf  *CuContext;
+typedef struct CuStreamOf   *CuStream;
+typedef struct CuModuleOf   *CuModule;
+typedef struct CuFunctionOf *CuFunction;
+
+typedef struct CuUuid {
+  unsigned char bytes[16];
+} CuUuid;
+
+typedef enum CuAttribute {
+  CU_MAX_THREADS_PER_BLOCK = 1,
+  CU_MAX_GRID_DIM_X = 5,
+  CU_MULTIPROCESSOR_COUNT = 16,
+  CU_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_COMPUTE_CAPABILITY_MINOR = 76,
+} CuAttribute;
+
+/* Codes that are told apart here; entry_points of the driver name all. */
+enum {
+  CU_SUCCESS = 0,
+  CU_INVALID_VALUE = 1,
+  CU_OUT_OF_MEMORY = 2,
+  CU_NOT_INITIALIZED = 3,
+  CU_DEINITIALIZED = 4,
+  CU_NO_DEVICE = 100,
+  CU_PEER_ACCESS_ALREADY_ENABLED = 704,
+};
+
+enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 };
+
+typedef struct CuCopy2D {
+  size_t      from_x, from_y;
+  unsigned    from_kind;
+  const void *from_host;
+  CuPtr       from_device;
+  void       *from_array;
+  size_t      from_pitch;
+  size_t      to_x, to_y;
+  unsigned    to_kind;
+  void       *to_host;
+  CuPtr       to_device;
+  void       *to_array;
+  size_t      to_pitch;
+  size_t      width, height; /* bytes, rows */
+} CuCopy2D;
+
+/* One field for each row of entry_points.def. */
+typedef struct CuDriver {
+#define CU_ENTRY(name, version, symbol, need, params) CuResult(*name) params;
+#include "runtime/cuda/entry_points.def"
+  void *library;
+  char  path[256]; /* of the library that was opened              */
+  int   version;   /* of CUDA that it supports: 12040 is 12.4     */
+  int   pid;       /* of the process that initialised it          */
+  int   count;     /* devices that it shows                       */
+} CuDriver;
+
+/* Find the driver, check that it is new enough, initialise it, count its devices. HEDDLE_LIBCUDA names a library file;
+ * else the usual places are tried. HD_ERR_CUDA says which step failed, why, and what to do. */
+HdStatus hdcu_driver_open(CuDriver *d, HdError *err);
+void     hdcu_driver_close(CuDriver *d); /* also one that is all zero, or was left half open */
+
+/* --- failures (failures.c) --- */
+
+/* What else is known of a failure. */
+typedef struct CuWhere {
+  const char *device;   /* "cuda:0", or NULL                              */
+  const char *detail;   /* what was asked of the driver, or NULL          */
+} CuWhere;
+
+/* Write the record of a driver call that gave `code`: the call, the code with its name, the likely cause from what the
+ * system shows, the remedy. Out of memory is HD_ERR_NOMEM, all else HD_ERR_CUDA. */
+HdStatus hdcu_fail(const CuDriver *d, CuResult code, const char *call, CuWhere where, HdError *err);
+
+HD_END_DECLS
+#endif
