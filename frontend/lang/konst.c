@@ -3,6 +3,8 @@
  * The builder folds while it builds, so a constant expression is lowered like any other and then looked at: pure
  * instructions over constants are evaluated here, part by part, with the IR's own meaning.
  */
+#include <math.h>
+
 #include "frontend/lang/lower.h"
 
 static FeBig big_max(void) { return (FeBig)UINT64_MAX; }
@@ -73,6 +75,7 @@ static FeEx fold_float(FeTok op, double x, double y) {
   case TK_MINUS: r.f = x - y; break;
   case TK_STAR: r.f = x * y; break;
   case TK_SLASH: r.f = x / y; break;
+  case TK_PERCENT: r.f = fmod(x, y); break;
   default: r.kind = FE_X_ERROR; break;
   }
   return r;
@@ -80,6 +83,7 @@ static FeEx fold_float(FeTok op, double x, double y) {
 
 FeEx hdfe_fold(FeLower *L, FeTok op, FeEx x, FeEx y, FeSpan span) {
   bool ints = x.kind == FE_X_INT && y.kind == FE_X_INT;
+  const char *left = hdfe_shown(L, x), *right = hdfe_shown(L, y);
   if (!ints) {
     if (x.kind == FE_X_INT) x.f = (double)x.i;
     if (y.kind == FE_X_INT) y.f = (double)y.i;
@@ -99,7 +103,7 @@ FeEx hdfe_fold(FeLower *L, FeTok op, FeEx x, FeEx y, FeSpan span) {
   }
   if (ints) return fold_int(L, op, x.i, y.i, span);
   FeEx r = fold_float(op, x.f, y.f);
-  if (r.kind == FE_X_ERROR) hdfe_error(L, span, FE_D_binary_types, hdfe_token_text(op), "a float literal", "a number");
+  if (r.kind == FE_X_ERROR) hdfe_error(L, span, FE_D_binary_types, hdfe_token_text(op), left, right);
   return r;
 }
 

@@ -54,11 +54,30 @@ static FeStmt *parse_body(FeParser *p, const char *what) {
   return s;
 }
 
+/* After an error in the parentheses that begin at the token `open`: to the one that closes them, or to the body's brace. */
+static void sync_head(FeParser *p, uint32_t open) {
+  uint32_t depth = 0, i = open;
+  if (!p->panic || p->dead) return;
+  for (;; i++) {
+    FeTok t = p->u->tokens[i].kind;
+    depth += t == TK_LPAREN;
+    if (t == TK_RPAREN && --depth == 0) break;
+    if (i < p->at) continue;
+    if (t == TK_LBRACE) break;
+    if (t == TK_RBRACE || t == TK_END || t == TK_kernel || t == TK_fn || t == TK_struct) return;
+  }
+  if (i >= p->at) p->at = i + (p->u->tokens[i].kind == TK_RPAREN);
+  p->panic = false;
+}
+
 static FeExpr *parse_condition(FeParser *p) {
   FeSpan opened = hdfe_tok(p)->span;
+  uint32_t open = p->at;
   if (!hdfe_expect(p, TK_LPAREN)) return hdfe_expr_new(p, FE_ERROR_EXPR, opened);
   FeExpr *e = hdfe_parse_expr(p);
   hdfe_close(p, TK_RPAREN, opened);
+  if (p->panic) e = hdfe_expr_new(p, FE_ERROR_EXPR, opened);
+  sync_head(p, open);
   return e;
 }
 
@@ -190,6 +209,7 @@ static FeStmt *parse_for(FeParser *p, bool is_static) {
   FeStmt *s = stmt_new(p, FE_FOR);
   hdfe_advance(p);
   FeSpan opened = hdfe_tok(p)->span;
+  uint32_t open = p->at;
   if (!hdfe_expect(p, TK_LPAREN)) return s;
   if (hdfe_peek(p) == TK_NAME && hdfe_peek_at(p, 1) == TK_in) {
     s->kind = is_static ? FE_STATIC_FOR : FE_RANGE;
@@ -200,6 +220,8 @@ static FeStmt *parse_for(FeParser *p, bool is_static) {
     parse_for_head(p, s);
   }
   hdfe_close(p, TK_RPAREN, opened);
+  if (p->panic && s->kind == FE_FOR) s->a = hdfe_expr_new(p, FE_ERROR_EXPR, opened);
+  sync_head(p, open);
   s->body = parse_body(p, "for");
   return s;
 }
