@@ -449,3 +449,27 @@ HdTimes hd_kernel_times(const HdKernel *kernel) {
   memset(&none, 0, sizeof none);
   return kernel ? kernel->times : none;
 }
+
+/* --- the key, for those who ask --- */
+
+static HdStatus keep_fields(void *job) {
+  CodeJob  *j = job;
+  HdModule *m = j->k->module;
+  HD_TRY(hdapi_module_target(m, NULL, &j->scratch, true, &j->target));
+  HD_TRY(put_fields(j));
+  j->fields = hdb_strdup(&m->arena, j->fields);
+  return HD_OK;
+}
+
+HdStatus hdapi_code_fields(HdModule *m, const char *kernel, const char **out) {
+  HdKernel k = {.module = m, .device = {HD_DEVICE_CPU, 0}};
+  CodeJob  j = {.k = &k, .variant = CODE_DENSE};
+  for (uint32_t i = 0; i < m->nkernels; i++)
+    if (strcmp(m->kernels[i].sig.kernel, kernel) == 0) k.of = &m->kernels[i];
+  if (!k.of) return not_found(m, kernel);
+  hdb_arena_init(&j.scratch, &m->ctx->mem);
+  HdStatus status = hdapi_guard(m->ctx, &m->arena, &j.scratch, keep_fields, &j);
+  hdb_arena_free(&j.scratch);
+  if (status == HD_OK) *out = j.fields;
+  return status;
+}

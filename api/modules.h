@@ -83,6 +83,8 @@ void     hdapi_kernel_end(HdKernel *k);
 const char *hdapi_build_id(void);
 HdStatus hdapi_module_target(HdModule *m, const char *name, Arena *a, bool must_run, CpuTarget *out);
 CpuOptions hdapi_cpu_options(const HdModule *m, bool dense);
+/* The key of a kernel's code for the CPU and dense arrays, in m->arena. */
+HdStatus hdapi_code_fields(HdModule *m, const char *kernel, const char **out);
 
 HD_END_DECLS
 #endif

@@ -142,6 +142,8 @@ static HdStatus emit_code(EmitJob *j) {
   if (j->what == HD_EMIT_PTX || (j->target && strncmp(j->target, "sm_", 3) == 0)) return emit_gpu(j);
   HD_TRY(hdapi_module_target(m, j->target, &j->scratch, false, &target));
   HD_TRY(hdapi_module_ir(m));
+  if (j->what == HD_EMIT_OBJ && m->nkernels == 0)
+    return hdb_fail(&m->ctx->err, HD_ERR_NOT_FOUND, "kernel", "'%.200s' has no kernel to make an object of", m->name);
   if (j->what == HD_EMIT_OBJ && !j->kernel && m->nkernels != 1)
     return hdb_fail(&m->ctx->err, HD_ERR_ARG, "kernel", "the module has %u kernels and an object holds one: name it", m->nkernels);
   for (uint32_t i = 0; i < m->nkernels; i++) {

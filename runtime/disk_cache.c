@@ -37,6 +37,7 @@ static void warn_once(RtCache *c, const char *what, const char *path, int error)
 HdStatus hdrt_cache_open(RtCache *c, const HdAllocator *mem, const char *dir, HdError *err) {
   memset(c, 0, sizeof *c);
   c->mem = mem;
+  c->limit = RT_CACHE_LIMIT;
   if (!dir || !*dir) return HD_OK;
   size_t size = strlen(dir) + 1;
   c->dir = mem->resize(mem->user, NULL, 0, size);
@@ -177,7 +178,7 @@ static bool write_file(RtCache *c, int dir, const char *name, const uint8_t *dat
   int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return false;
   bool ok = write_all(fd, data, size);
-  int  error = errno;
+  int error = errno;
   if (close(fd) != 0 && ok) {
     ok = false;
     error = errno;
@@ -208,7 +209,7 @@ static void put_entry(RtWriter *w, RtCacheKind kind, const char *fields, const c
   hdrt_put_u64(&at, checksum_of(w->data, w->len));
 }
 
-static void sweep(int dir);
+static void sweep(RtCache *c, int dir);
 
 HdStatus hdrt_cache_put(RtCache *c, RtCacheKind kind, const char *fields, const char *kernel, const char *target,
                         const void *payload, size_t size, HdError *err) {
@@ -226,7 +227,7 @@ HdStatus hdrt_cache_put(RtCache *c, RtCacheKind kind, const char *fields, const 
     warn_once(c, "folder", c->dir, errno);
   } else {
     if (!write_file(c, dir, name, w.data, w.len)) warn_once(c, "writing into", c->dir, errno);
-    if (hdrt_hash64(name, strlen(name)) % SWEEP_EVERY == 0) sweep(dir);
+    if (hdrt_hash64(name, strlen(name)) % SWEEP_EVERY == 0) sweep(c, dir);
     close(dir);
   }
   hdrt_writer_free(&w);
@@ -261,20 +262,81 @@ static DIR *list_dir(int dir) {
   return d;
 }
 
-/* Remove what nobody has used for long. Several processes may do this at once. */
-static void sweep(int dir) {
+/* Calls visit(user, ..) for each file of ours. */
+static void each_file(int dir, void (*visit)(void *user, int dir, const char *name, NameKind is, const struct stat *st),
+                      void *user) {
   DIR *d = list_dir(dir);
   if (!d) return;
-  time_t now = time(NULL);
   for (struct dirent *e; (e = readdir(d)) != NULL;) {
-    char        key[33];
+    char key[33];
     RtCacheKind kind;
     struct stat st;
-    NameKind    is = name_kind(e->d_name, &kind, key);
-    if (is == FOREIGN || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (now - st.st_mtime > (is == ENTRY ? KEEP_SECONDS : KEEP_TEMP_SECONDS)) unlinkat(dir, e->d_name, 0);
+    NameKind is = name_kind(e->d_name, &kind, key);
+    if (is != FOREIGN && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) visit(user, dir, e->d_name, is, &st);
   }
   closedir(d);
+}
+
+typedef struct Used {
+  int64_t when; /* ns */
+  uint64_t size;
+} Used;
+
+typedef struct Sweep {
+  time_t now;
+  Used *list; /* room for cap entries */
+  size_t n, cap;
+  uint64_t total;
+  int64_t older_than; /* what was used last before this goes, in the second round */
+} Sweep;
+
+static int64_t used_ns(const struct stat *st) { return st->st_mtim.tv_sec * INT64_C(1000000000) + st->st_mtim.tv_nsec; }
+
+/* Remove what nobody has used for long, and what dead writers left; count the rest. */
+static void sweep_old(void *user, int dir, const char *name, NameKind is, const struct stat *st) {
+  Sweep *s = user;
+  if (s->now - st->st_mtime > (is == ENTRY ? KEEP_SECONDS : KEEP_TEMP_SECONDS)) {
+    unlinkat(dir, name, 0);
+    return;
+  }
+  s->n += is == ENTRY;
+  s->total += (uint64_t)st->st_size;
+}
+
+static void list_use(void *user, int dir, const char *name, NameKind is, const struct stat *st) {
+  Sweep *s = user;
+  (void)dir, (void)name;
+  if (is == ENTRY && s->n < s->cap) s->list[s->n++] = (Used){used_ns(st), (uint64_t)st->st_size};
+}
+
+static void sweep_unused(void *user, int dir, const char *name, NameKind is, const struct stat *st) {
+  const Sweep *s = user;
+  if (is == ENTRY && used_ns(st) < s->older_than) unlinkat(dir, name, 0);
+}
+
+static int by_use(const void *a, const void *b) {
+  const Used *x = a, *y = b;
+  return (x->when > y->when) - (x->when < y->when);
+}
+
+/* Several processes may do this at once. Down to three quarters of the limit, so that not every entry sweeps. */
+static void sweep(RtCache *c, int dir) {
+  Sweep s = {.now = time(NULL)};
+  each_file(dir, sweep_old, &s);
+  if (s.total <= c->limit || s.n == 0) return;
+  uint64_t too_much = s.total - c->limit / 4 * 3;
+  s.cap = s.n;
+  s.list = c->mem->resize(c->mem->user, NULL, 0, s.cap * sizeof *s.list);
+  if (!s.list) return; /* another time */
+  s.n = 0;
+  each_file(dir, list_use, &s);
+  qsort(s.list, s.n, sizeof *s.list, by_use);
+  for (size_t i = 0; i < s.n && too_much; i++) {
+    s.older_than = s.list[i].when + 1;
+    too_much -= s.list[i].size < too_much ? s.list[i].size : too_much;
+  }
+  each_file(dir, sweep_unused, &s);
+  c->mem->resize(c->mem->user, s.list, s.cap * sizeof *s.list, 0);
 }
 
 static HdStatus open_listing(RtCache *c, HdError *err, int *dir, DIR **d) {
@@ -295,10 +357,11 @@ static HdStatus visit_entry(RtCache *c, int dir, const char *name, const char *k
                             bool (*visit)(void *, const RtCacheRow *), void *user, HdError *err, bool *go_on) {
   struct stat st;
   if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return HD_OK; /* another process removed it */
-  RtCacheRow row = {.kernel = "(damaged)", .target = "", .fields = "", .size = (uint64_t)st.st_size, .used = st.st_mtime};
+  RtCacheRow row = {
+      .kernel = "(damaged)", .target = "", .fields = "", .size = (uint64_t)st.st_size, .used = st.st_mtime};
   memcpy(row.key, key, sizeof row.key);
   RtEntryFile f = {.data = NULL};
-  bool        found;
+  bool found;
   HD_TRY(read_file(c, dir, name, false, err, &found, &f));
   if (found) {
     row.kernel = f.kernel;
@@ -312,14 +375,14 @@ static HdStatus visit_entry(RtCache *c, int dir, const char *name, const char *k
 
 HdStatus hdrt_cache_list(RtCache *c, bool (*visit)(void *user, const RtCacheRow *row), void *user, HdError *err) {
   if (!c->dir) return HD_OK;
-  int  dir;
+  int dir;
   DIR *d;
   HD_TRY(open_listing(c, err, &dir, &d));
   if (!d) return HD_OK;
   HdStatus status = HD_OK;
-  bool     go_on = true;
+  bool go_on = true;
   for (struct dirent *e; status == HD_OK && go_on && (e = readdir(d)) != NULL;) {
-    char        key[33];
+    char key[33];
     RtCacheKind kind;
     if (name_kind(e->d_name, &kind, key) == ENTRY && kind == RT_CACHE_CODE)
       status = visit_entry(c, dir, e->d_name, key, visit, user, err, &go_on);
@@ -329,23 +392,70 @@ HdStatus hdrt_cache_list(RtCache *c, bool (*visit)(void *user, const RtCacheRow 
   return status;
 }
 
+/* Why a get would not take this file; NULL if it would. */
+static HdStatus check_file(RtCache *c, int dir, const char *name, RtCacheKind kind, HdError *err, const char **why) {
+  struct stat st;
+  RtEntryFile f = {.data = NULL};
+  bool found;
+  char named[NAME_MAX_LEN];
+  *why = NULL;
+  if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return HD_OK; /* another process removed it */
+  HD_TRY(read_file(c, dir, name, false, err, &found, &f));
+  if (!found) {
+    *why = !is_ours(&st) ? "it is another user's, or others may write to it"
+                         : "it is damaged: its size or its checksum is wrong";
+    return HD_OK;
+  }
+  entry_name(kind, f.fields, named);
+  if (f.kind != kind || strcmp(named, name) != 0) *why = "it has the name of another entry";
+  hdrt_entry_free(c, &f);
+  return HD_OK;
+}
+
+HdStatus hdrt_cache_verify(RtCache *c, bool (*bad)(void *user, const char *file, const char *why), void *user,
+                           int64_t *whole, HdError *err) {
+  *whole = 0;
+  if (!c->dir) return HD_OK;
+  int dir;
+  DIR *d;
+  HD_TRY(open_listing(c, err, &dir, &d));
+  if (!d) return HD_OK;
+  HdStatus status = HD_OK;
+  bool go_on = true;
+  for (struct dirent *e; status == HD_OK && go_on && (e = readdir(d)) != NULL;) {
+    char key[33];
+    RtCacheKind kind;
+    const char *why;
+    if (name_kind(e->d_name, &kind, key) != ENTRY) continue;
+    status = check_file(c, dir, e->d_name, kind, err, &why);
+    if (status == HD_OK && why)
+      go_on = bad(user, e->d_name, why);
+    else if (status == HD_OK)
+      ++*whole;
+  }
+  closedir(d);
+  close(dir);
+  return status;
+}
+
 HdStatus hdrt_cache_clear(RtCache *c, int64_t *removed, HdError *err) {
   *removed = 0;
   if (!c->dir) return HD_OK;
-  int  dir;
+  int dir;
   DIR *d;
   HD_TRY(open_listing(c, err, &dir, &d));
   if (!d) return HD_OK;
   HdStatus status = HD_OK;
   for (struct dirent *e; (e = readdir(d)) != NULL;) {
-    char        key[33];
+    char key[33];
     RtCacheKind kind;
-    NameKind    is = name_kind(e->d_name, &kind, key);
+    NameKind is = name_kind(e->d_name, &kind, key);
     if (is == FOREIGN) continue;
     if (unlinkat(dir, e->d_name, 0) == 0) {
       *removed += is == ENTRY && kind == RT_CACHE_CODE;
     } else if (errno != ENOENT) {
-      status = hdb_fail(err, HD_ERR_IO, "", "'%.200s/%.80s' could not be removed: %s", c->dir, e->d_name, strerror(errno));
+      status =
+          hdb_fail(err, HD_ERR_IO, "", "'%.200s/%.80s' could not be removed: %s", c->dir, e->d_name, strerror(errno));
     }
   }
   closedir(d);

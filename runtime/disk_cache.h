@@ -19,10 +19,14 @@ typedef enum RtCacheKind {
   RT_CACHE_SOURCE,   /* what a source file becomes: its kernels, by their IR  */
 } RtCacheKind;
 
+#define RT_CACHE_LIMIT ((uint64_t)1 << 30) /* bytes on disk, unless something else is asked for */
+
 typedef struct RtCache {
   const HdAllocator *mem;
   char              *dir; /* NULL: no cache */
   size_t             dir_size;
+  uint64_t           limit; /* bytes; set by open, may be changed. It is kept to now and then, by removing what was
+                               used longest ago */
   bool               warned, made;
   void             (*warn)(void *user, const char *message);
   void              *user;
@@ -59,6 +63,10 @@ typedef struct RtCacheRow {
 
 /* Entries of code, in no order, until `visit` returns false. HD_ERR_IO, HD_ERR_NOMEM. */
 HdStatus hdrt_cache_list(RtCache *c, bool (*visit)(void *user, const RtCacheRow *row), void *user, HdError *err);
+/* Read every file of ours. `bad` is told of each that no get would take, until it returns false; *whole counts the
+ * others. HD_ERR_IO, HD_ERR_NOMEM. */
+HdStatus hdrt_cache_verify(RtCache *c, bool (*bad)(void *user, const char *file, const char *why), void *user,
+                           int64_t *whole, HdError *err);
 /* Remove all of ours. HD_ERR_IO if one could not be removed. */
 HdStatus hdrt_cache_clear(RtCache *c, int64_t *removed, HdError *err);
 

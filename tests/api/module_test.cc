@@ -10,13 +10,13 @@ namespace {
 const char *const twice = "kernel twice(f32 x[]) { let i = tid(); x[i] = 2.0 * x[i]; }\n";
 
 class Module : public Api {
- protected:
+protected:
   // x[i] = i after one launch of the kernel on 40 elements.
   std::vector<float> run(HdKernel *k, HdDevice device) {
     HdArray x = zeros(device, hd_type_scalar(HD_F32), {40});
     for (int i = 0; i < 40; i++) data<float>(x)[i] = static_cast<float>(i);
-    HdArg    args[] = {hd_arg_array(&x)};
-    int64_t  n = 40;
+    HdArg args[] = {hd_arg_array(&x)};
+    int64_t n = 40;
     HdStream *s = stream(device);
     EXPECT_EQ(hd_launch(k, s, 1, &n, 1, args), HD_OK) << error();
     return {data<float>(x), data<float>(x) + 40};
@@ -33,7 +33,7 @@ class Module : public Api {
   }
   size_t entries() {
     size_t n = 0;
-    auto   count = [](void *user, const HdCacheEntry *) { return ++*static_cast<size_t *>(user) > 0; };
+    auto count = [](void *user, const HdCacheEntry *) { return ++*static_cast<size_t *>(user) > 0; };
     EXPECT_EQ(hd_cache_list(ctx, count, &n), HD_OK);
     return n;
   }
@@ -60,7 +60,7 @@ TEST_F(Module, ListsItsKernels) {
 TEST_F(Module, TellsWhereSourceIsWrong) {
   HdModule *m = nullptr;
   std::string text = "kernel k(f32 x[]) {\n  x[tid()] = y;\n}\n";
-  HdStatus    status = hd_module_load_source(ctx, "wrong.hd", text.data(), text.size(), nullptr, &m);
+  HdStatus status = hd_module_load_source(ctx, "wrong.hd", text.data(), text.size(), nullptr, &m);
   expect_error(HD_ERR_SOURCE, status, "hd_module_load_source", "", "y");
   const HdError *e = hd_context_error(ctx);
   EXPECT_STREQ(e->where.file, "wrong.hd");
@@ -75,9 +75,9 @@ TEST_F(Module, TellsWhereSourceIsWrong) {
 }
 
 TEST_F(Module, TellsWhereIrIsWrong) {
-  HdModule   *m = nullptr;
+  HdModule *m = nullptr;
   std::string text = "kernel @k(%x: array<f32, 1>) {\n  %i: i32 = tid 0\n  %p: ptr<f32> = index %y, %i\n  return\n}\n";
-  HdStatus    status = hd_module_load_ir(ctx, "wrong.ir", text.data(), text.size(), nullptr, &m);
+  HdStatus status = hd_module_load_ir(ctx, "wrong.ir", text.data(), text.size(), nullptr, &m);
   expect_error(HD_ERR_IR, status, "hd_module_load_ir", "", "y");
   EXPECT_STREQ(hd_context_error(ctx)->where.file, "wrong.ir");
   EXPECT_EQ(hd_context_error(ctx)->where.line, 3);
@@ -95,7 +95,7 @@ TEST_F(Module, NamesFilesItCannotRead) {
 }
 
 TEST_F(Module, RefusesBadOptions) {
-  HdModule       *m = nullptr;
+  HdModule *m = nullptr;
   HdModuleOptions o = HD_MODULE_OPTIONS_INIT;
   auto load = [&] { return hd_module_load_source(ctx, "t.hd", twice, strlen(twice), &o, &m); };
   o.width = 3;
@@ -111,7 +111,7 @@ TEST_F(Module, RefusesBadOptions) {
   ASSERT_EQ(load(), HD_OK);
   modules.push_back(m);
   HdKernel *k = nullptr;
-  HdStatus  status = hd_module_kernel(m, "twice", cpu, &k);
+  HdStatus status = hd_module_kernel(m, "twice", cpu, &k);
   EXPECT_EQ(status, HD_ERR_TARGET) << error();
   o.target = "aarch64";
   ASSERT_EQ(load(), HD_OK);
@@ -136,7 +136,7 @@ TEST_F(Module, RunsAtAnyWidthAndLevel) {
 }
 
 TEST_F(Module, DefinesConstants) {
-  HdDefine        n = {"N", "7"};
+  HdDefine n = {"N", "7"};
   HdModuleOptions o = HD_MODULE_OPTIONS_INIT;
   o.ndefines = 1;
   o.defines = &n;
@@ -149,7 +149,7 @@ TEST_F(Module, DefinesConstants) {
 
 TEST_F(Module, IsFoundInTheCacheByTheNextProcess) {
   std::string path = folder.write("k.hd", twice);
-  HdKernel   *k = kernel(file(path), "twice", cpu);
+  HdKernel *k = kernel(file(path), "twice", cpu);
   EXPECT_FALSE(hd_kernel_from_cache(k));
   EXPECT_GT(hd_kernel_times(k).llvm_emit, 0);
   auto first = run(k, cpu);
@@ -163,22 +163,24 @@ TEST_F(Module, IsFoundInTheCacheByTheNextProcess) {
   EXPECT_EQ(run(k, cpu), first);
   EXPECT_EQ(run(kernel(m, "twice", interp), interp), first) << "the IR is made when it is wanted";
   const char *text;
-  size_t      size;
+  size_t size;
   EXPECT_EQ(hd_module_emit(m, nullptr, HD_EMIT_IR, nullptr, &text, &size), HD_OK) << error();
 }
 
 TEST_F(Module, CacheKeepsParametersAndStructs) {
-  std::string path = folder.write("k.hd", "struct P { vec3 x; i32 n; } kernel k(P p[,], f32 a, u8 out[]) { out[tid()] = u8(p[0, 0].n); }");
-  auto        describe = [&] {
+  std::string path = folder.write(
+      "k.hd", "struct P { vec3 x; i32 n; } kernel k(P p[,], f32 a, u8 out[]) { out[tid()] = u8(p[0, 0].n); }");
+  auto describe = [&] {
     HdModule *m = file(path);
     HdKernel *k = kernel(m, "k", cpu);
-    HdType    p;
+    HdType p;
     EXPECT_EQ(hd_module_struct(m, "P", &p), HD_OK) << error();
     std::string r = std::to_string(p.size);
     for (int i = 0; i < hd_kernel_param_count(k); i++) {
       HdParam q = hd_kernel_param(k, i);
-      char    name[64];
-      r += std::string(" ") + q.name + ":" + hd_type_name(q.type, name) + ":" + std::to_string(q.ndim) + (q.writes ? "w" : "");
+      char name[64];
+      r += std::string(" ") + q.name + ":" + hd_type_name(q.type, name) + ":" + std::to_string(q.ndim) +
+           (q.writes ? "w" : "");
     }
     return r;
   };
@@ -217,7 +219,7 @@ TEST_F(Module, CacheFollowsImportedFiles) {
   std::string lib = folder.path + "/lib";
   mkdir(lib.c_str(), 0700);
   folder.write("lib/part.hd", "fn value() -> f32 { return 1.0; }\n");
-  const char     *paths[] = {lib.c_str()};
+  const char *paths[] = {lib.c_str()};
   HdModuleOptions o = HD_MODULE_OPTIONS_INIT;
   o.npaths = 1;
   o.paths = paths;
@@ -241,7 +243,7 @@ TEST_F(Module, NoticesFilesThatChangeAfterLoading) {
   folder.write("part.hd", "fn value() -> f32 { return 1.0; }\n");
   file(main);
   reopen();
-  HdModule *m = file(main);  // known from the cache: the IR is not there
+  HdModule *m = file(main); // known from the cache: the IR is not there
   folder.write("part.hd", "fn value() -> f32 { return 2.0; }\n");
   HdKernel *k = nullptr;
   expect_error(HD_ERR_SOURCE, hd_module_kernel(m, "k", cpu, &k), "hd_module_kernel", "", "changed since");
@@ -253,8 +255,10 @@ TEST_F(Module, SurvivesADamagedCache) {
   for (const char *damage : {"", "x"}) {
     reopen();
     for (auto &e : std::filesystem::directory_iterator(folder.path + "/cache")) {
-      if (*damage) std::ofstream(e.path(), std::ios::app) << damage;
-      else std::filesystem::resize_file(e.path(), 100);
+      if (*damage)
+        std::ofstream(e.path(), std::ios::app) << damage;
+      else
+        std::filesystem::resize_file(e.path(), 100);
     }
     HdKernel *k = kernel(file(path), "twice", cpu);
     EXPECT_FALSE(hd_kernel_from_cache(k));
@@ -276,7 +280,7 @@ TEST_F(Module, WorksWithoutACache) {
 
 TEST_F(Module, WarnsOnceWhereTheCacheCannotBeWritten) {
   close();
-  std::string      file_in_the_way = folder.write("cache", "not a folder");
+  std::string file_in_the_way = folder.write("cache", "not a folder");
   HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
   std::vector<std::string> warnings;
   o.cache_dir = file_in_the_way.c_str();
@@ -311,13 +315,59 @@ TEST_F(Module, CacheCanBeListedAndCleared) {
   EXPECT_EQ(hd_cache_clear(ctx, nullptr), HD_OK);
 }
 
+TEST_F(Module, TellsWhatTheCacheIsAskedFor) {
+  auto fields = [&](const char *text, const HdModuleOptions *o = nullptr) {
+    const char *f = "";
+    EXPECT_EQ(hd_cache_fields(source(text, o), "twice", &f), HD_OK) << error();
+    return std::string(f);
+  };
+  kernel(source(twice), "twice", cpu);
+  std::string kept;
+  auto keep = [](void *user, const HdCacheEntry *e) {
+    *static_cast<std::string *>(user) = e->fields;
+    return true;
+  };
+  ASSERT_EQ(hd_cache_list(ctx, keep, &kept), HD_OK);
+  EXPECT_EQ(fields(twice), kept);
+  EXPECT_NE(kept.find("\nkernel=twice\n"), std::string::npos) << kept;
+  HdModuleOptions o = HD_MODULE_OPTIONS_INIT;
+  o.width = 4;
+  EXPECT_NE(fields(twice, &o).find("\nwidth=4\n"), std::string::npos);
+  EXPECT_NE(fields("kernel twice(f32 x[]) { x[tid()] = 3.0; }"), kept);
+  const char *f = nullptr;
+  HdModule *m = source(twice);
+  expect_error(HD_ERR_NOT_FOUND, hd_cache_fields(m, "thrice", &f), "hd_cache_fields", "name", "there are 'twice'");
+  expect_error(HD_ERR_ARG, hd_cache_fields(m, nullptr, &f), "hd_cache_fields", "kernel", "NULL");
+  expect_error(HD_ERR_ARG, hd_cache_fields(m, "twice", nullptr), "hd_cache_fields", "fields", "NULL");
+  EXPECT_EQ(hd_cache_fields(nullptr, "twice", &f), HD_ERR_ARG);
+}
+
+TEST_F(Module, CacheCanBeVerified) {
+  kernel(source(twice), "twice", cpu);
+  std::vector<std::string> bad;
+  int64_t whole = -1;
+  auto note = [](void *user, const char *file, const char *why) {
+    static_cast<std::vector<std::string> *>(user)->push_back(std::string(file) + " " + why);
+    return true;
+  };
+  ASSERT_EQ(hd_cache_verify(ctx, note, &bad, &whole), HD_OK);
+  EXPECT_EQ(whole, 2) << "the source's entry and the code's";
+  for (auto &e : std::filesystem::directory_iterator(folder.path + "/cache"))
+    if (e.path().extension() == ".code") std::filesystem::resize_file(e.path(), 99);
+  ASSERT_EQ(hd_cache_verify(ctx, note, &bad, nullptr), HD_OK);
+  ASSERT_EQ(bad.size(), 1u);
+  EXPECT_NE(bad[0].find("damaged"), std::string::npos) << bad[0];
+  expect_error(HD_ERR_ARG, hd_cache_verify(ctx, nullptr, nullptr, &whole), "hd_cache_verify", "visit", "NULL");
+  EXPECT_EQ(hd_cache_verify(nullptr, note, &bad, &whole), HD_ERR_ARG);
+}
+
 // --- the stages ---
 
 TEST_F(Module, ShowsItsStages) {
-  HdModule   *m = source(twice);
+  HdModule *m = source(twice);
   const char *text = nullptr;
-  size_t      size = 0;
-  auto        emit = [&](HdEmit what, const char *target = nullptr) {
+  size_t size = 0;
+  auto emit = [&](HdEmit what, const char *target = nullptr) {
     EXPECT_EQ(hd_module_emit(m, nullptr, what, target, &text, &size), HD_OK) << error();
     EXPECT_EQ(text[size], 0);
     return std::string(text, size);
@@ -335,14 +385,15 @@ TEST_F(Module, ShowsItsStages) {
   EXPECT_NE(emit(HD_EMIT_LLVM).find("define"), std::string::npos);
   EXPECT_NE(emit(HD_EMIT_ASM).find("twice"), std::string::npos);
   EXPECT_NE(emit(HD_EMIT_ASM, "x86-64-v3").find("ymm"), std::string::npos);
-  EXPECT_EQ(emit(HD_EMIT_OBJ).substr(0, 4), "\x7f" "ELF");
+  EXPECT_EQ(emit(HD_EMIT_OBJ).substr(0, 4), "\x7f"
+                                            "ELF");
   EXPECT_NE(emit(HD_EMIT_ASM, "aarch64").find("ret"), std::string::npos);
 }
 
 TEST_F(Module, ShowsOneKernelOrAll) {
-  HdModule   *m = source("kernel a(f32 x[]) { x[tid()] = 1.0; } kernel b(f32 x[]) { x[tid()] = 2.0; }");
+  HdModule *m = source("kernel a(f32 x[]) { x[tid()] = 1.0; } kernel b(f32 x[]) { x[tid()] = 2.0; }");
   const char *text = nullptr;
-  size_t      size = 0;
+  size_t size = 0;
   for (HdEmit what : {HD_EMIT_IR, HD_EMIT_IR_OPT, HD_EMIT_LLVM, HD_EMIT_ASM}) {
     ASSERT_EQ(hd_module_emit(m, "b", what, nullptr, &text, &size), HD_OK) << error();
     std::string one(text, size);
@@ -355,9 +406,10 @@ TEST_F(Module, ShowsOneKernelOrAll) {
   expect_error(HD_ERR_NOT_FOUND, hd_module_emit(m, "c", HD_EMIT_IR, nullptr, &text, &size), "hd_module_emit", "kernel",
                "'c'");
   EXPECT_EQ(hd_module_emit(m, "a", HD_EMIT_ASM, "vax", &text, &size), HD_ERR_TARGET) << error();
-  expect_error(HD_ERR_ARG, hd_module_emit(m, "a", static_cast<HdEmit>(77), nullptr, &text, &size), "hd_module_emit", "what",
-               "77");
-  expect_error(HD_ERR_ARG, hd_module_emit(m, "a", HD_EMIT_IR, nullptr, nullptr, &size), "hd_module_emit", "data", "NULL");
+  expect_error(HD_ERR_ARG, hd_module_emit(m, "a", static_cast<HdEmit>(77), nullptr, &text, &size), "hd_module_emit",
+               "what", "77");
+  expect_error(HD_ERR_ARG, hd_module_emit(m, "a", HD_EMIT_IR, nullptr, nullptr, &size), "hd_module_emit", "data",
+               "NULL");
 }
 
-}  // namespace
+} // namespace

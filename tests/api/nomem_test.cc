@@ -275,6 +275,9 @@ TEST_F(NoMemory, OfKernelsInTheCache) {
   auto count = [](void *n, const HdCacheEntry *) { return ++*static_cast<int *>(n) > 0; };
   int entries = 0;
   EXPECT_GT(each("hd_cache_list", [&] { return hd_cache_list(ctx, count, &entries); }), 0);
+  auto bad = [](void *, const char *, const char *) { return true; };
+  int64_t whole;
+  EXPECT_GT(each("hd_cache_verify", [&] { return hd_cache_verify(ctx, bad, nullptr, &whole); }), 0);
   each("hd_cache_clear", [&] { return hd_cache_clear(ctx, nullptr); });
 }
 
@@ -346,6 +349,8 @@ TEST_F(NoMemory, OfStages) {
     EXPECT_GT(each("hd_module_emit", [&] { return hd_module_emit(m, nullptr, what, nullptr, &data, &size); }), 0)
         << what;
   EXPECT_EQ(data[size], 0);
+  const char *fields;
+  each("hd_cache_fields", [&] { return hd_cache_fields(m, "t", &fields); });
   hd_module_free(m);
 }
 

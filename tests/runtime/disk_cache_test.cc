@@ -47,7 +47,7 @@ struct Cache {
   }
   // The payload; "-" if there is none.
   std::string get(const char *fields, RtCacheKind kind = RT_CACHE_CODE) {
-    bool        found = false;
+    bool found = false;
     RtEntryFile f = {};
     EXPECT_EQ(hdrt_cache_get(&c, kind, fields, &err, &found, &f), HD_OK);
     if (!found) return "-";
@@ -55,8 +55,8 @@ struct Cache {
     hdrt_entry_free(&c, &f);
     return r;
   }
-  RtCache                  c = {};
-  HdError                  err = {};
+  RtCache c = {};
+  HdError err = {};
   std::vector<std::string> warnings;
 };
 
@@ -80,7 +80,7 @@ void write_file(const std::string &path, const std::string &bytes) {
 
 TEST(DiskCache, GivesBackWhatWasPut) {
   Folder f;
-  Cache  c(f.path + "/a/b/c");
+  Cache c(f.path + "/a/b/c");
   EXPECT_EQ(c.get("x=1\n"), "-");
   EXPECT_EQ(c.put("x=1\n", "one"), HD_OK);
   EXPECT_EQ(c.put("x=2\n", std::string(100000, 'z')), HD_OK);
@@ -109,7 +109,7 @@ TEST(DiskCache, IsEmptyWithoutAFolder) {
 
 TEST(DiskCache, TakesNoTruncatedFile) {
   Folder f;
-  Cache  c(f.path);
+  Cache c(f.path);
   c.put("x=1\n", "the payload of it");
   std::string path = only_file(f.path), whole = read_file(path);
   for (size_t n = 0; n < whole.size(); n++) {
@@ -124,7 +124,7 @@ TEST(DiskCache, TakesNoTruncatedFile) {
 
 TEST(DiskCache, TakesNoFlippedBit) {
   Folder f;
-  Cache  c(f.path);
+  Cache c(f.path);
   c.put("x=1\n", "the payload of it");
   std::string path = only_file(f.path), whole = read_file(path);
   for (size_t i = 0; i < whole.size(); i++) {
@@ -141,7 +141,7 @@ TEST(DiskCache, TakesNoFlippedBit) {
 
 TEST(DiskCache, TakesNoFileOfOthers) {
   Folder f;
-  Cache  c(f.path);
+  Cache c(f.path);
   c.put("x=1\n", "one");
   std::string path = only_file(f.path);
   ASSERT_EQ(chmod(path.c_str(), 0622), 0);
@@ -154,19 +154,19 @@ TEST(DiskCache, TakesNoFileOfOthers) {
 
 TEST(DiskCache, TellsEqualHashesApart) {
   Folder f;
-  Cache  c(f.path);
+  Cache c(f.path);
   c.put("x=1\n", "one");
   std::string one = only_file(f.path);
   c.put("x=2\n", "two");
   std::string two;
   for (auto &e : fs::directory_iterator(f.path))
     if (e.path() != one) two = e.path();
-  fs::rename(one, two);  // now the file that x=2 asks for holds x=1
+  fs::rename(one, two); // now the file that x=2 asks for holds x=1
   EXPECT_EQ(c.get("x=2\n"), "-");
 }
 
 TEST(DiskCache, WarnsOnceWhereItCannotWrite) {
-  if (geteuid() == 0) {  // root may write anywhere: take a place that is no folder
+  if (geteuid() == 0) { // root may write anywhere: take a place that is no folder
     Folder f;
     write_file(f.path + "/file", "x");
     Cache c(f.path + "/file/cache");
@@ -190,7 +190,7 @@ TEST(DiskCache, WarnsOnceWhereItCannotWrite) {
 TEST(DiskCache, LeavesNothingHalfWrittenOnAFullDisk) {
   // A limit on the size of files stands for the full disk: the write stops in the middle.
   Folder f;
-  pid_t  child = fork();
+  pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     struct rlimit limit = {1000, 1000};
@@ -212,7 +212,7 @@ TEST(DiskCache, LeavesNothingHalfWrittenOnAFullDisk) {
 }
 
 TEST(DiskCache, ServesProcessesAtOnce) {
-  Folder             f;
+  Folder f;
   std::vector<pid_t> children;
   for (int p = 0; p < 3; p++) {
     pid_t pid = fork();
@@ -243,9 +243,144 @@ TEST(DiskCache, ServesProcessesAtOnce) {
     EXPECT_EQ(e.path().string().find(".tmp-"), std::string::npos) << e.path();
 }
 
+TEST(DiskCache, SurvivesWritersThatAreKilled) {
+  // Writers die at any time. What is there is whole, and what they left behind is in no one's way.
+  Folder f;
+  Cache c(f.path);
+  for (int round = 0; round < 20; round++) {
+    pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      Cache mine(f.path);
+      for (int i = 0;; i++) mine.put(("x=" + std::to_string(i % 7) + "\n").c_str(), std::string(200000, 'a' + i % 7));
+    }
+    usleep(static_cast<useconds_t>(1000 + 700 * round));
+    kill(pid, SIGKILL);
+    int status;
+    waitpid(pid, &status, 0);
+    for (int i = 0; i < 7; i++) {
+      std::string got = c.get(("x=" + std::to_string(i) + "\n").c_str());
+      ASSERT_TRUE(got == "-" || got == std::string(200000, 'a' + i)) << i;
+    }
+  }
+  int64_t whole = 0;
+  auto bad = [](void *, const char *file, const char *why) { return ADD_FAILURE() << file << why, true; };
+  EXPECT_EQ(hdrt_cache_verify(&c.c, bad, nullptr, &whole, &c.err), HD_OK);
+  EXPECT_EQ(c.put("x=0\n", "new"), HD_OK);
+  EXPECT_EQ(c.get("x=0\n"), "new");
+}
+
+TEST(DiskCache, ServesAFolderThatItMayOnlyRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "root only: it becomes another user";
+  // root's cache, seen by an ordinary user.
+  Folder f;
+  {
+    Cache c(f.path);
+    c.put("x=1\n", "one");
+  }
+  ASSERT_EQ(chmod(f.path.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(only_file(f.path).c_str(), 0644), 0);
+  pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    int bad = setgid(65534) != 0 || setuid(65534) != 0;
+    {
+      Cache c(f.path);
+      bad |= c.get("x=1\n") != "one" || !c.warnings.empty();
+      bad |= c.put("x=2\n", "two") != HD_OK || c.put("x=3\n", "three") != HD_OK;
+      bad |= c.warnings.size() != 1 || c.warnings[0].find("Permission denied") == std::string::npos;
+      bad |= c.get("x=2\n") != "-";
+    }
+    _exit(bad);
+  }
+  int status = -1;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+void last_used(const std::string &path, int64_t seconds_ago) {
+  struct timespec times[2] = {{time(nullptr) - seconds_ago, 0}, {time(nullptr) - seconds_ago, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+// Enough writing for a sweep to come by.
+void write_much(Cache *c, const std::string &payload) {
+  for (int i = 0; i < 400; i++) c->put(("y=" + std::to_string(i) + "\n").c_str(), payload);
+}
+
+TEST(DiskCache, SweepsWhatNobodyUses) {
+  Folder f;
+  Cache c(f.path);
+  c.put("x=1\n", "one");
+  std::string old = only_file(f.path), left = old + ".tmp-1-2-3", other = f.path + "/notes.txt";
+  write_file(left, "half of it");
+  write_file(other, "mine");
+  last_used(old, 61 * 24 * 3600);
+  last_used(left, 25 * 3600);
+  last_used(other, 1000 * 24 * 3600);
+  write_much(&c, "y");
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_FALSE(fs::exists(left)) << "what a dead writer left";
+  EXPECT_TRUE(fs::exists(other)) << "not ours";
+  EXPECT_EQ(c.get("y=399\n"), "y");
+}
+
+TEST(DiskCache, KeepsToItsLimit) {
+  Folder f;
+  Cache c(f.path);
+  c.c.limit = 100000;
+  c.put("x=1\n", "one");
+  std::string rarely = only_file(f.path), other = f.path + "/large.txt";
+  c.put("x=2\n", "two");
+  write_file(other, std::string(200000, 'm'));
+  last_used(rarely, 1000);
+  for (int i = 0; i < 500; i++) {
+    c.put(("y=" + std::to_string(i) + "\n").c_str(), std::string(1000, 'y'));
+    if (i % 10 == 0) { ASSERT_EQ(c.get("x=2\n"), "two") << "what is used stays"; }
+  }
+  EXPECT_FALSE(fs::exists(rarely)) << "what was used longest ago goes first";
+  uint64_t total = 0;
+  for (auto &e : fs::directory_iterator(f.path))
+    if (e.path() != other) total += e.file_size();
+  EXPECT_LT(total, 300000u) << "500 entries of more than 1000 bytes were written";
+  EXPECT_GT(total, 50000u);
+  EXPECT_TRUE(fs::exists(other)) << "not ours";
+}
+
+TEST(DiskCache, TellsWhatIsNotWhole) {
+  Folder f;
+  Cache c(f.path);
+  c.put("x=1\n", "one");
+  std::string one = only_file(f.path);
+  c.put("x=1\n", "source", RT_CACHE_SOURCE);
+  c.put("x=2\n", "two");
+  std::string name = f.path + "/hd-0123456789abcdef0123456789abcdef";
+  write_file(name + ".code", "rubbish");
+  fs::copy_file(one, name + ".source");
+  write_file(f.path + "/hd-ff23456789abcdef0123456789abcdef.code.tmp-1-2-3", "being written");
+  ASSERT_EQ(chmod(one.c_str(), 0666), 0);
+  std::vector<std::string> bad;
+  auto note = [](void *user, const char *file, const char *why) {
+    static_cast<std::vector<std::string> *>(user)->push_back(std::string(file).substr(3, 4) + " " + why);
+    return true;
+  };
+  int64_t whole = 0;
+  ASSERT_EQ(hdrt_cache_verify(&c.c, note, &bad, &whole, &c.err), HD_OK);
+  EXPECT_EQ(whole, 2);
+  std::sort(bad.begin(), bad.end());
+  ASSERT_EQ(bad.size(), 3u);
+  EXPECT_EQ(bad[0], "0123 it has the name of another entry");
+  EXPECT_EQ(bad[1], "0123 it is damaged: its size or its checksum is wrong");
+  EXPECT_NE(bad[2].find("others may write"), std::string::npos) << bad[2];
+  auto stop = [](void *user, const char *, const char *) { return ++*static_cast<int *>(user) < 2; };
+  int count = 0;
+  ASSERT_EQ(hdrt_cache_verify(&c.c, stop, &count, &whole, &c.err), HD_OK);
+  EXPECT_EQ(count, 2);
+}
+
 TEST(DiskCache, ListsAndClearsItsOwnFilesOnly) {
   Folder f;
-  Cache  c(f.path);
+  Cache c(f.path);
   c.put("x=1\n", "one");
   c.put("x=2\n", "two");
   c.put("x=1\n", "source", RT_CACHE_SOURCE);
@@ -263,7 +398,7 @@ TEST(DiskCache, ListsAndClearsItsOwnFilesOnly) {
   ASSERT_EQ(hdrt_cache_list(&c.c, visit, &rows, &c.err), HD_OK);
   std::sort(rows.begin(), rows.end());
   EXPECT_EQ(rows, (std::vector<std::string>{"(damaged)|", "saxpy|znver5 w16", "saxpy|znver5 w16"}));
-  int  count = 0;
+  int count = 0;
   auto stop = [](void *user, const RtCacheRow *) { return ++*static_cast<int *>(user) < 2; };
   ASSERT_EQ(hdrt_cache_list(&c.c, stop, &count, &c.err), HD_OK);
   EXPECT_EQ(count, 2);
@@ -278,9 +413,9 @@ TEST(DiskCache, ListsAndClearsItsOwnFilesOnly) {
 
 TEST(DiskCache, HasNoEntriesWhereItHasNoFolder) {
   Folder f;
-  Cache  c(f.path + "/none");
-  int    count = 0;
-  auto   visit = [](void *user, const RtCacheRow *) { return ++*static_cast<int *>(user) > 0; };
+  Cache c(f.path + "/none");
+  int count = 0;
+  auto visit = [](void *user, const RtCacheRow *) { return ++*static_cast<int *>(user) > 0; };
   EXPECT_EQ(hdrt_cache_list(&c.c, visit, &count, &c.err), HD_OK);
   EXPECT_EQ(count, 0);
   EXPECT_FALSE(fs::exists(f.path + "/none")) << "reading makes no folder";
@@ -292,17 +427,17 @@ TEST(DiskCache, ReportsMemoryThatRanOut) {
     Cache c(f.path);
     c.put("x=1\n", "one");
   }
-  int         left = 1;
+  int left = 1;
   HdAllocator few = {[](void *user, void *p, size_t, size_t n) -> void * {
                        if (n == 0) return free(p), nullptr;
                        return (*static_cast<int *>(user))-- > 0 ? realloc(p, n) : nullptr;
                      },
                      &left};
-  Cache       c(f.path, &few);
-  bool        found;
+  Cache c(f.path, &few);
+  bool found;
   RtEntryFile file;
   EXPECT_EQ(hdrt_cache_get(&c.c, RT_CACHE_CODE, "x=1\n", &c.err, &found, &file), HD_ERR_NOMEM);
   EXPECT_EQ(c.put("x=2\n", "two"), HD_ERR_NOMEM);
 }
 
-}  // namespace
+} // namespace

@@ -57,6 +57,9 @@ int cli_fail(const Cli *cli, HdStatus status, const char *arg, const char *fmt, 
 int cli_report(const Cli *cli, const HdError *error);                   /* a record, as the tool's own           */
 int cli_failed(const Cli *cli, HdContext *ctx, HdStatus status);        /* the context's record and diagnostics  */
 
+/* An HdContextOptions.log: warnings, to standard error. */
+void cli_log(void *user, HdLogLevel level, const char *message);
+
 /* --- the terminal (report.c) --- */
 bool cli_color(FILE *f); /* it is a terminal, and NO_COLOR is not set */
 /* On a terminal, and once it has taken a while: "running step .. 3 s", until the end. Calls do not nest. */
@@ -72,9 +75,10 @@ int cli_ptxas(const Cli *cli, const char *ptx, size_t size, const char *target);
   {"define", 'D', "NAME=VALUE", "bind a const parameter, or a const without a value"},                                \
       {"include", 'I', "DIR", "a folder that import searches"},                                                        \
       {"fast", 0, NULL, "allow approximations; results may differ between targets"},                                  \
-      {"bounds", 0, NULL, "check every array access (run: unless --no-bounds)"}, {                                     \
+      {"bounds", 0, NULL, "check every array access (run does, unless --no-bounds)"}, {                                     \
     "width", 0, "N", "lanes of a gang: 1, 2, 4, 8, 16 or 32; chosen for each kernel if not given"                     \
   }
+#define CLI_NO_BOUNDS {"no-bounds", 0, NULL, "trust every index: faster, and an index outside its array does damage"}
 #define CLI_CONTEXT_OPTIONS                                                                                            \
   {"threads", 0, "N", "threads of a launch; one for each core if not given"},                                         \
       {"cache", 0, "DIR", "the folder of compiled code"}, {                                                            \

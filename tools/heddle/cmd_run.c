@@ -17,7 +17,7 @@ static const CliOption options[] = {
     {"device", 0, "NAME", "cpu (the default), interp (the reference interpreter), or a GPU: cuda:0"},
     {"time", 0, NULL, "print how long compiling and running took, to standard error"},
     CLI_MODULE_OPTIONS,
-    {"no-bounds", 0, NULL, "trust every index: faster, and an index outside its array does damage"},
+    CLI_NO_BOUNDS,
     CLI_CONTEXT_OPTIONS,
     {0}};
 
@@ -287,7 +287,7 @@ static bool make_arg(Run *r, RunArg *a) {
   if (*a->text != '@') {
     if (a->param.ndim)
       return bad_arg(r, a, HD_ERR_TYPE, "it is an array: wanted @FILE.npy, or @FILE.npy:TYPE[LENGTH,..], got ",
-                     a->text);
+                     *a->text ? a->text : "nothing");
     return value_parse(t, a->text, a->value, why, sizeof why) || bad_arg(r, a, HD_ERR_TYPE, why, "");
   }
   if (!parse_file(r, a)) return false;

@@ -11,6 +11,7 @@ bool cli_context(const Cli *cli, bool no_cache, HdContext **out) {
   int64_t threads = 0;
   if (!cli_int(cli, "threads", 1, 1024, &threads)) return false;
   options.threads = (int32_t)threads;
+  options.log = cli_log;
   options.cache_dir = cli_get(cli, "cache");
   options.no_cache = no_cache || cli_has(cli, "no-cache");
   HdStatus status = hd_context_new(&options, out);
@@ -97,7 +98,8 @@ bool cli_load(const Cli *cli, HdContext *ctx, const char *path, const char *targ
   options.npaths = c.npaths;
   options.paths = c.paths;
   options.fast = cli_has(cli, "fast");
-  options.bounds = cli_has(cli, "bounds") || (cli->command == &cmd_run && !cli_has(cli, "no-bounds"));
+  bool checks = cli->command == &cmd_run || cli->command == &cmd_cache; /* which asks about what run makes */
+  options.bounds = cli_has(cli, "bounds") || (checks && !cli_has(cli, "no-bounds"));
   options.width = (int32_t)width;
   options.target = target;
   if (good && (ends_with(path, ".ir") || strcmp(path, "-") == 0)) {

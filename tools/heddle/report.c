@@ -21,7 +21,14 @@ bool cli_color(FILE *f) {
 int cli_report(const Cli *cli, const HdError *error) {
   char line[2048];
   HdError own = *error;
+  char remedy[64];
   if (!own.call || !*own.call) own.call = cli->call;
+  /* The library's remedy is its header; the user of the tool has another manual. */
+  if (own.status == HD_ERR_ARG || own.status == HD_ERR_OPTION || own.status == HD_ERR_COUNT) {
+    snprintf(remedy, sizeof remedy, "see '%s --help'", cli->call);
+    own.remedy = remedy;
+  }
+  if (own.status == HD_ERR_UNSUPPORTED) own.remedy = NULL; /* the detail says what to do */
   hd_error_format(&own, line, sizeof line);
   if (cli_color(stderr))
     fprintf(stderr, "%serror:%s %s%s%s\n", red, plain, bold, line, plain);
@@ -33,16 +40,12 @@ int cli_report(const Cli *cli, const HdError *error) {
 int cli_fail(const Cli *cli, HdStatus status, const char *arg, const char *fmt, ...) {
   HdError error;
   va_list list;
-  char detail[sizeof error.detail], remedy[64];
+  char detail[sizeof error.detail];
   va_start(list, fmt);
   vsnprintf(detail, sizeof detail, fmt, list);
   va_end(list);
   hdb_error_clear(&error);
   hdb_fail(&error, status, arg, "%s", detail);
-  if (status == HD_ERR_ARG || status == HD_ERR_OPTION || status == HD_ERR_COUNT) {
-    snprintf(remedy, sizeof remedy, "see '%s --help'", cli->call);
-    error.remedy = remedy;
-  }
   return cli_report(cli, &error);
 }
 
@@ -83,6 +86,18 @@ int cli_failed(const Cli *cli, HdContext *ctx, HdStatus status) {
   const char *diagnostics = hd_context_diagnostics(ctx);
   if (status == HD_ERR_SOURCE && *diagnostics) return put_diagnostics(diagnostics), 1;
   return cli_report(cli, hd_context_error(ctx));
+}
+
+void cli_log(void *user, HdLogLevel level, const char *message) {
+  (void)user;
+  if (level != HD_LOG_WARNING) return;
+  cli_progress_end();
+  if (strstr(message, ": warning: "))
+    put_diagnostics(message);
+  else if (cli_color(stderr))
+    fprintf(stderr, "%swarning:%s %s%s%s\n", magenta, plain, bold, message, plain);
+  else
+    fprintf(stderr, "warning: %s\n", message);
 }
 
 /* --- progress --- */
