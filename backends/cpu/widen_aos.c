@@ -1,13 +1,452 @@
-/* backends/cpu/widen_aos.c -- neighbouring fields of structs together. */
+/* backends/cpu/widen_aos.c -- neighbouring scalars of an array together: fields of structs and vectors, elements of rows.
+ *
+ * Loads (or stores) of one region with nothing between them that may write (or touch) memory form a group if their addresses
+ * differ by constants only. A lane then reads its scalars 16 bytes at a time, and the rows of R = 16 / size lanes are
+ * transposed inside 128-bit blocks, which every vector unit does well: R loads and R shuffles or so instead of R gathers of
+ * a load a lane each. Where vectors of three follow each other without gaps, the whole memory of the gang is read or
+ * written as it lies, and shuffled.
+ *
+ * Block g of row vector j holds the row of lane R g + j; after the transposition block g of field f holds lanes
+ * R g .. R g + R - 1, in order. Lanes that are off read what the first lane that is on reads. A row is read only as far as
+ * scalars of the group lie on both sides of what is read, so no byte outside the elements is touched.
+ */
 #include "backends/cpu/widen.h"
 
-bool hdcpu_load_fields(CpuWiden *w, const IrInst *i) {
-  (void)w;
-  (void)i;
+enum { GROUP = 64, ROW = 16, LOOK = 400 }; /* members; bytes; instructions looked at */
+
+/* --- addresses as a root and a constant --- */
+
+typedef struct Place {
+  const IrInst *root; /* the index that the address is made from                                 */
+  bool row;           /* roots that differ in the last index only, a constant, are one           */
+  int64_t off;        /* bytes from there; with `row` from the root's with last index 0          */
+} Place;
+
+/* Where `p` points to; false if its root is not an index or there is more than constants after it. */
+static bool place_of(const CpuWiden *w, const IrValue *p, Place *out) {
+  int64_t off = 0;
+  const IrInst *i = p->def;
+  for (; i; i = i->args[0]->def) {
+    if (i->op == IR_member)
+      off += hdir_part_offset(i->args[0]->type->elem, (uint32_t)i->imm);
+    else if (i->op == IR_elem && hdir_is_const(i->args[1]))
+      off += hdir_const_i64(i->args[1]) * i->res[0]->type->elem->size;
+    else
+      break;
+  }
+  if (!i || i->op != IR_index || !w->addr[i->res[0]->id]) return false;
+  const IrValue *last = i->args[i->nargs - 1];
+  *out = (Place){i, hdir_is_const(last) && w->options.dense, off};
+  if (out->row) out->off += hdir_const_i64(last) * i->res[0]->type->elem->size;
+  return true;
+}
+
+static bool same_root(const Place *a, const Place *b) {
+  if (a->root == b->root) return true;
+  if (!a->row || !b->row || a->root->nargs != b->root->nargs) return false;
+  for (uint32_t k = 0; k + 1 < a->root->nargs; k++)
+    if (a->root->args[k] != b->root->args[k]) return false;
+  return true;
+}
+
+/* --- groups --- */
+
+typedef struct Member {
+  const IrInst *inst;
+  int64_t off; /* from the first member's root, without its own constants */
+} Member;
+
+typedef struct Group {
+  Member m[GROUP];
+  uint32_t n, size; /* members; bytes of a scalar */
+  int64_t lo, hi;   /* the first byte and the one after the last */
+  CpuAddr at;       /* of byte 0 */
+} Group;
+
+static bool ends_group(const IrInst *i, bool store) {
+  switch (hdir_ops[i->op].effect) {
+  case FX_PURE:
+  case FX_LAUNCH: return false;
+  case FX_READS: return store && i->args[0]->type->space != IR_LOCAL;
+  case FX_WRITES: return !store && i->args[0]->type->space != IR_LOCAL;
+  case FX_LOCAL: return false;
+  default: return true;
+  }
+}
+
+static uint32_t scalar_size(const IrInst *i, bool store) {
+  const IrType *t = store ? i->args[1]->type : i->res[0]->type;
+  return hdir_is_scalar(t) && (t->size == 4 || t->size == 8) ? t->size : 0;
+}
+
+static void take(const CpuWiden *w, const IrInst *i, bool store, const Place *first, Group *g) {
+  Place p;
+  if (i->op != (store ? IR_store : IR_load) || g->n == GROUP || w->done[i->id] || scalar_size(i, store) != g->size)
+    return;
+  if (i->args[0]->type->space == IR_LOCAL || !place_of(w, i->args[0], &p) || !same_root(first, &p)) return;
+  int64_t off = p.off;
+  g->m[g->n++] = (Member){i, off};
+  if (off < g->lo) g->lo = off;
+  if (off + g->size > g->hi) g->hi = off + g->size;
+}
+
+/* All of the group of `i`, in order. For stores also those before it. */
+static bool collect(const CpuWiden *w, const IrInst *i, bool store, Group *g) {
+  Place first;
+  *g = (Group){.size = scalar_size(i, store)};
+  if (!g->size || !place_of(w, i->args[0], &first)) return false;
+  g->lo = first.off;
+  g->hi = first.off;
+  const IrInst *at = i;
+  uint32_t left = LOOK;
+  while (store && at->prev && left-- && !ends_group(at->prev, true)) at = at->prev;
+  for (left = LOOK; at && left-- && !ends_group(at, store); at = at->next) take(w, at, store, &first, g);
+  CpuAddr a = *w->addr[first.root->res[0]->id];
+  if (first.row)
+    a.off -= hdir_const_i64(first.root->args[first.root->nargs - 1]) * first.root->res[0]->type->elem->size;
+  g->at = a;
+  return g->n > 1 && g->hi - g->lo <= 16 * ROW && g->lo % g->size == 0;
+}
+
+static bool wanted(const Group *g, int64_t off) {
+  for (uint32_t k = 0; k < g->n; k++)
+    if (g->m[k].off == off) return true;
   return false;
 }
+
+/* --- shuffles --- */
+
+/* The types that everything is done in: bits of integers travel as floats, which changes none. */
+static const char *elem_type(const Group *g) { return g->size == 4 ? "float" : "double"; }
+
+static const char *vector_type(CpuWiden *w, const Group *g, uint32_t n) {
+  return hdcpu_fmt(w, "<%u x %s>", n, elem_type(g));
+}
+
+static const char *shuffle(CpuWiden *w, const char *type, const char *a, const char *b, uint32_t n,
+                           const uint32_t *mask) {
+  Buf m;
+  hdb_buf_init(&m, w->a);
+  for (uint32_t k = 0; k < n; k++) {
+    hdb_put(&m, k ? ", " : "");
+    if (mask[k] == UINT32_MAX)
+      hdb_put(&m, "i32 poison");
+    else
+      hdb_putf(&m, "i32 %u", mask[k]);
+  }
+  return hdcpu_ins(w, "shufflevector %s %s, %s %s, <%u x i32> <%s>", type, a, type, b ? b : "poison", n, m.data);
+}
+
+/* Pieces joined, in order; a power of two of them, of `n` scalars each. */
+static const char *joined(CpuWiden *w, const Group *g, const char **part, uint32_t count, uint32_t n) {
+  uint32_t mask[64];
+  for (uint32_t k = 0; k < 64; k++) mask[k] = k;
+  for (; count > 1; count /= 2, n *= 2)
+    for (uint32_t k = 0; k < count / 2; k++)
+      part[k] = shuffle(w, vector_type(w, g, n), part[2 * k], part[2 * k + 1], 2 * n, mask);
+  return part[0];
+}
+
+static const char *piece(CpuWiden *w, const Group *g, const char *v, uint32_t from, uint32_t n) {
+  uint32_t mask[64];
+  for (uint32_t k = 0; k < n; k++) mask[k] = from + k;
+  return shuffle(w, vector_type(w, g, w->width), v, NULL, n, mask);
+}
+
+/* In every 128-bit block, element k comes from element sel[k] of the same block of a (below R) or b. */
+static const char *in_blocks(CpuWiden *w, const Group *g, const char *a, const char *b, const uint32_t *sel) {
+  uint32_t mask[64], r = ROW / g->size;
+  for (uint32_t k = 0; k < w->width; k++) {
+    uint32_t s = sel[k % r], base = k / r * r;
+    mask[k] = s < r ? base + s : w->width + base + s - r;
+  }
+  return shuffle(w, vector_type(w, g, w->width), a, b, w->width, mask);
+}
+
+/* v[0..R) of rows to v[0..R) of fields, or back. */
+static void transpose(CpuWiden *w, const Group *g, const char **v) {
+  static const uint32_t low2[] = {0, 2}, high2[] = {1, 3};
+  static const uint32_t low[] = {0, 4, 1, 5}, high[] = {2, 6, 3, 7}, front[] = {0, 1, 4, 5}, back[] = {2, 3, 6, 7};
+  if (g->size == 8) {
+    const char *a = in_blocks(w, g, v[0], v[1], low2), *b = in_blocks(w, g, v[0], v[1], high2);
+    v[0] = a, v[1] = b;
+    return;
+  }
+  const char *a = in_blocks(w, g, v[0], v[1], low), *b = in_blocks(w, g, v[2], v[3], low);
+  const char *c = in_blocks(w, g, v[0], v[1], high), *d = in_blocks(w, g, v[2], v[3], high);
+  v[0] = in_blocks(w, g, a, b, front);
+  v[1] = in_blocks(w, g, a, b, back);
+  v[2] = in_blocks(w, g, c, d, front);
+  v[3] = in_blocks(w, g, c, d, back);
+}
+
+/* --- vectors of three without gaps --- */
+
+static bool is_triple(const CpuWiden *w, const Group *g, bool store) {
+  const CpuAddr *a = &g->at;
+  if (g->size != 4 || w->width < 4 || a->at != AT_AFFINE || a->rstride || a->stride != 12 || g->lo % 12 ||
+      g->hi - g->lo != 12)
+    return false;
+  for (int64_t o = g->lo; store && o < g->hi; o += 4)
+    if (!wanted(g, o)) return false;
+  return hdcpu_all_on(w);
+}
+
+/* The three vectors that lie in memory, to x, y, z. Two wide registers shuffle freely on AVX-512; elsewhere 128-bit blocks
+ * are loaded so that all shuffles stay inside blocks (after Intel, "3D Vector Normalization Using 256-Bit AVX", 2011). */
+static void load_triples(CpuWiden *w, const Group *g, const char *point, const char **out) {
+  uint32_t n = w->width, blocks = n / 4;
+  const char *type = vector_type(w, g, n), *v[3];
+  if (w->target->isa == CPU_AVX512 && n >= 8) {
+    for (uint32_t k = 0; k < 3; k++)
+      v[k] = hdcpu_ins(w, "load %s, ptr %s, align 4", type,
+                       k ? hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %u", point, 4 * n * k) : point);
+    for (uint32_t f = 0; f < 3; f++) {
+      uint32_t first[64], then[64];
+      for (uint32_t k = 0; k < n; k++) {
+        uint32_t at = 3 * k + f;
+        first[k] = at < 2 * n ? at : UINT32_MAX;
+        then[k] = at < 2 * n ? k : at - n;
+      }
+      out[f] = shuffle(w, type, shuffle(w, type, v[0], v[1], n, first), v[2], n, then);
+    }
+    return;
+  }
+  for (uint32_t k = 0; k < 3; k++) {
+    const char *part[16];
+    for (uint32_t b = 0; b < blocks; b++)
+      part[b] = hdcpu_ins(w, "load <4 x float>, ptr %s, align 4",
+                          hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %u", point, 48 * b + 16 * k));
+    v[k] = joined(w, g, part, blocks, 4);
+  }
+  static const uint32_t xy[] = {2, 3, 5, 6}, yz[] = {1, 2, 4, 5}, x[] = {0, 3, 4, 6}, y[] = {0, 2, 5, 7},
+                        z[] = {1, 3, 4, 7};
+  const char *rxy = in_blocks(w, g, v[1], v[2], xy), *ryz = in_blocks(w, g, v[0], v[1], yz);
+  out[0] = in_blocks(w, g, v[0], rxy, x);
+  out[1] = in_blocks(w, g, ryz, rxy, y);
+  out[2] = in_blocks(w, g, ryz, v[2], z);
+}
+
+static void store_triples(CpuWiden *w, const Group *g, const char *point, const char *const *v) {
+  uint32_t n = w->width, blocks = n / 4;
+  const char *type = vector_type(w, g, n), *r[3];
+  if (w->target->isa == CPU_AVX512 && n >= 8) {
+    for (uint32_t k = 0; k < 3; k++) {
+      uint32_t first[64], then[64];
+      for (uint32_t e = 0; e < n; e++) {
+        uint32_t at = n * k + e, f = at % 3, lane = at / 3;
+        first[e] = f < 2 ? f * n + lane : UINT32_MAX;
+        then[e] = f < 2 ? e : n + lane;
+      }
+      const char *s = shuffle(w, type, shuffle(w, type, v[0], v[1], n, first), v[2], n, then);
+      hdcpu_line(w, "store %s %s, ptr %s, align 4", type, s,
+                 k ? hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %u", point, 4 * n * k) : point);
+    }
+    return;
+  }
+  static const uint32_t even[] = {0, 2, 4, 6}, odd[] = {1, 3, 5, 7}, cross[] = {0, 2, 5, 7};
+  const char *xy = in_blocks(w, g, v[0], v[1], even), *yz = in_blocks(w, g, v[1], v[2], odd),
+             *zx = in_blocks(w, g, v[2], v[0], cross);
+  r[0] = in_blocks(w, g, xy, zx, even);
+  r[1] = in_blocks(w, g, yz, xy, cross);
+  r[2] = in_blocks(w, g, zx, yz, odd);
+  for (uint32_t b = 0; b < blocks; b++)
+    for (uint32_t k = 0; k < 3; k++)
+      hdcpu_line(w, "store <4 x float> %s, ptr %s, align 4", piece(w, g, r[k], 4 * b, 4),
+                 hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %u", point, 48 * b + 16 * k));
+}
+
+/* --- rows --- */
+
+typedef struct Rows { /* where each lane's byte 0 is */
+  const char *base[32];
+} Rows;
+
+/* Lanes that are off use the first lane that is on. */
+static const char *safe_lanes(CpuWiden *w) {
+  const char *first = hdcpu_call(w, "i32", "llvm.cttz.i32", "i32, i1", "i32 %s, i1 false", hdcpu_bits(w, hdcpu_on(w)));
+  first = hdcpu_ins(w, "and i32 %s, %u", first, w->width - 1);
+  const char *ty = w->vt[IR_I32];
+  return hdcpu_ins(w, "select %s %s, %s %s, %s %s", w->bt, hdcpu_i1(w, hdcpu_on(w)), ty, hdcpu_ramp(w, 32, 1), ty,
+                   hdcpu_splat(w, "i32", first));
+}
+
+static Rows rows_of(CpuWiden *w, const CpuAddr *a) {
+  Rows r;
+  const char *point = hdcpu_point(w, a, 0);
+  if (a->at == AT_AFFINE && !a->rstride && hdcpu_all_on(w)) {
+    for (uint32_t k = 0; k < w->width; k++) r.base[k] = hdcpu_point(w, a, a->stride * k);
+  } else if (a->at == AT_AFFINE && hdcpu_all_on(w)) {
+    const char *step[6];
+    for (uint32_t k = 0; 1u << k < w->width; k++)
+      step[k] = k ? hdcpu_ins(w, "shl i64 %s, %u", a->rstride, k) : a->rstride;
+    r.base[0] = point;
+    for (uint32_t k = 1; k < w->width; k++)
+      r.base[k] = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", r.base[k & (k - 1)], step[__builtin_ctz(k)]);
+  } else {
+    const char *offsets;
+    if (a->at == AT_AFFINE) {
+      offsets = hdcpu_ins(w, "zext %s %s to %s", w->vt[IR_I32], safe_lanes(w), w->vt[IR_I64]);
+      const char *step = a->rstride ? hdcpu_splat(w, "i64", a->rstride) : hdcpu_int(w, 64, true, a->stride);
+      offsets = hdcpu_ins(w, "mul %s %s, %s", w->vt[IR_I64], offsets, step);
+    } else {
+      offsets = hdcpu_offsets(w, a, 1, true);
+    }
+    for (uint32_t k = 0; k < w->width; k++) r.base[k] = hdcpu_lane_ptr(w, point, offsets, k);
+  }
+  return r;
+}
+
+static const char *at_byte(CpuWiden *w, const char *base, int64_t off) {
+  return off ? hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %lld", base, (long long)off) : base;
+}
+
+/* One row of at most R scalars, the rest of the 16 bytes left open: it may lie on a page that cannot be read. */
+static const char *short_row(CpuWiden *w, const Group *g, const char *ptr, uint32_t n) {
+  if (n == 2) { /* of 4 bytes each */
+    const char *d = hdcpu_ins(w, "load <2 x float>, ptr %s, align 4", ptr);
+    return hdcpu_ins(
+        w, "shufflevector <2 x float> %s, <2 x float> poison, <4 x i32> <i32 0, i32 1, i32 poison, i32 poison>", d);
+  }
+  const char *d = short_row(w, g, ptr, 2), *e = hdcpu_ins(w, "load float, ptr %s, align 4", at_byte(w, ptr, 8));
+  return hdcpu_ins(w, "insertelement <4 x float> %s, float %s, i32 2", d, e);
+}
+
+/* Fields `at`, at + size .. of all lanes: R of them, or n < R. */
+static void load_window(CpuWiden *w, const Group *g, const Rows *rows, int64_t at, uint32_t n, const char **out) {
+  uint32_t r = ROW / g->size, blocks = w->width / r;
+  for (uint32_t j = 0; j < r; j++) {
+    const char *part[32];
+    for (uint32_t b = 0; b < blocks; b++) {
+      const char *ptr = at_byte(w, rows->base[r * b + j], at);
+      part[b] = n < r ? short_row(w, g, ptr, n)
+                      : hdcpu_ins(w, "load %s, ptr %s, align %u", vector_type(w, g, r), ptr, g->size);
+    }
+    out[j] = joined(w, g, part, blocks, r);
+  }
+  transpose(w, g, out);
+}
+
+static void set_loaded(CpuWiden *w, Group *g, int64_t at, const char *v) {
+  for (uint32_t k = 0; k < g->n; k++) {
+    const IrInst *i = g->m[k].inst;
+    if (g->m[k].off != at || w->done[i->id]) continue;
+    const IrType *t = i->res[0]->type;
+    bool cast = strcmp(elem_type(g), w->st[t->kind]) != 0;
+    hdcpu_set(w, i->res[0],
+              cast ? hdcpu_ins(w, "bitcast %s %s to %s", vector_type(w, g, w->width), v, w->vt[t->kind]) : v);
+    w->done[i->id] = true;
+  }
+}
+
+/* From where a window that has byte `off` starts: no byte beyond the group's. */
+static int64_t window_at(const Group *g, int64_t off) {
+  return off + ROW <= g->hi ? off : g->hi - ROW >= g->lo ? g->hi - ROW : g->lo;
+}
+
+static uint32_t in_window(const Group *g, int64_t at) {
+  uint32_t n = 0;
+  for (int64_t o = at; o < at + ROW && o < g->hi; o += g->size) n += wanted(g, o);
+  return n;
+}
+
+static bool load_pays(const Group *g) { return in_window(g, window_at(g, g->m[0].off)) > 1; }
+
+static void load_rows(CpuWiden *w, Group *g) {
+  Rows rows = rows_of(w, &g->at);
+  uint32_t r = ROW / g->size;
+  for (int64_t o = g->lo; o < g->hi;) {
+    if (!wanted(g, o)) {
+      o += g->size;
+      continue;
+    }
+    int64_t at = window_at(g, o);
+    uint32_t n = (uint32_t)((g->hi - at) / g->size);
+    if (n > r) n = r;
+    if (in_window(g, at) > 1) {
+      const char *v[4];
+      load_window(w, g, &rows, at, n, v);
+      for (uint32_t k = 0; k < n; k++)
+        if (at + k * g->size >= o) set_loaded(w, g, at + k * g->size, v[k]);
+      o = at + n * g->size;
+    } else {
+      o += g->size; /* a lone one is loaded in its own turn */
+    }
+  }
+}
+
+bool hdcpu_load_fields(CpuWiden *w, const IrInst *i) {
+  Group g;
+  if (w->width < ROW / 4 || !collect(w, i, false, &g)) return false;
+  if (g.at.at == AT_UNIFORM || (g.at.at == AT_AFFINE && !g.at.rstride && g.at.stride == g.size)) return false;
+  for (uint32_t k = 0; k < g.n; k++)
+    if (!hdcpu_is_vec(w, g.m[k].inst->res[0])) return false;
+  if (is_triple(w, &g, false)) {
+    const char *v[3];
+    load_triples(w, &g, hdcpu_point(w, &g.at, g.lo), v);
+    for (uint32_t k = 0; k < 3; k++) set_loaded(w, &g, g.lo + 4 * k, v[k]);
+    return true;
+  }
+  if (!load_pays(&g)) return false;
+  load_rows(w, &g);
+  return w->done[i->id];
+}
+
+/* --- stores --- */
+
+/* The last of the group stores for all of them. */
+static const char *stored(CpuWiden *w, const Group *g, int64_t at) {
+  const IrValue *v = NULL;
+  for (uint32_t k = 0; k < g->n; k++)
+    if (g->m[k].off == at) v = g->m[k].inst->args[1];
+  if (!v) return "poison";
+  const char *x = hdcpu_v(w, v);
+  if (!strcmp(elem_type(g), w->st[v->type->kind])) return x;
+  return hdcpu_ins(w, "bitcast %s %s to %s", w->vt[v->type->kind], x, vector_type(w, g, w->width));
+}
+
+static void store_row(CpuWiden *w, const Group *g, const char *v, uint32_t block, uint32_t n, const char *ptr) {
+  uint32_t r = ROW / g->size, from = block * r;
+  const char *row = piece(w, g, v, from, r == n ? r : n == 1 ? 1 : 2);
+  hdcpu_line(w, "store %s %s, ptr %s, align %u", vector_type(w, g, r == n ? r : n == 1 ? 1 : 2), row, ptr, g->size);
+  if (n == 3) hdcpu_line(w, "store <1 x float> %s, ptr %s, align 4", piece(w, g, v, from + 2, 1), at_byte(w, ptr, 8));
+}
+
+/* n scalars that follow each other. */
+static void store_window(CpuWiden *w, const Group *g, const Rows *rows, int64_t at, uint32_t n) {
+  uint32_t r = ROW / g->size, blocks = w->width / r;
+  const char *v[4];
+  for (uint32_t k = 0; k < r; k++) v[k] = k < n ? stored(w, g, at + k * g->size) : "poison";
+  transpose(w, g, v);
+  for (uint32_t b = 0; b < blocks; b++) /* in the order of lanes: the last one wins where two write one place */
+    for (uint32_t j = 0; j < r; j++) store_row(w, g, v[j], b, n, at_byte(w, rows->base[r * b + j], at));
+}
+
+static uint32_t run_length(const Group *g, int64_t at) {
+  uint32_t n = 0;
+  while (n < ROW / g->size && wanted(g, at + n * g->size)) n++;
+  return n;
+}
+
 bool hdcpu_store_fields(CpuWiden *w, const IrInst *i) {
-  (void)w;
-  (void)i;
-  return false;
+  Group g;
+  if (w->width < ROW / 4 || !hdcpu_all_on(w) || !collect(w, i, true, &g)) return false;
+  if (g.at.at == AT_UNIFORM || (g.at.at == AT_AFFINE && !g.at.rstride && g.at.stride == g.size)) return false;
+  for (int64_t o = g.lo; o < g.hi; o += g.size)
+    if (wanted(&g, o) && run_length(&g, o) < 2 && !(o > g.lo && wanted(&g, o - g.size)))
+      return false;                        /* scattered ones */
+  if (g.m[g.n - 1].inst != i) return true; /* the last one does it */
+  if (is_triple(w, &g, true)) {
+    const char *v[3];
+    for (uint32_t k = 0; k < 3; k++) v[k] = stored(w, &g, g.lo + 4 * k);
+    store_triples(w, &g, hdcpu_point(w, &g.at, g.lo), v);
+    return true;
+  }
+  Rows rows = rows_of(w, &g.at);
+  for (int64_t o = g.lo; o < g.hi;) {
+    uint32_t n = run_length(&g, o);
+    if (n) store_window(w, &g, &rows, o, n);
+    o += (n ? n : 1) * g.size;
+  }
+  return true;
 }
