@@ -1,6 +1,7 @@
 // tests/fuzz/shrink.cc -- edits, numbered in the order in which they are worth trying.
 #include "shrink.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,8 +63,10 @@ template <class F> void EachEnder(IrInst *i, IrOp op, const F &f) {
       } else {
         while (!next && x->region->parent && x->region->parent != i) { // up, and into the other side
           IrInst *up = x->region->parent;
-          if (up->nsubs > 1 && x->region == up->sub[0]) next = up->sub[1]->first;
-          else next = up->next;
+          if (up->nsubs > 1 && x->region == up->sub[0])
+            next = up->sub[1]->first;
+          else
+            next = up->next;
           x = up;
         }
       }
@@ -145,9 +148,11 @@ bool DropResult(IrInst *i, uint32_t k) {
     for (uint32_t a = 0; a < u->nargs; a++)
       if (u->args[a] == i->res[k]) return false;
   std::vector<IrInst *> enders;
-  auto                  take = [&](IrInst *x) { enders.push_back(x); };
-  if (i->op == IR_loop) EachEnder(i, IR_break, take);
-  else EachEnder(i, IR_yield, take);
+  auto take = [&](IrInst *x) { enders.push_back(x); };
+  if (i->op == IR_loop)
+    EachEnder(i, IR_break, take);
+  else
+    EachEnder(i, IR_yield, take);
   if (i->op == IR_scope) EachEnder(i, IR_leave, take);
   for (IrInst *x : enders) DropArg(x, k);
   DropValue(i->res, &i->nres, k);
@@ -167,7 +172,9 @@ bool DropCarried(IrInst *i, uint32_t k) {
 
 bool Smaller(IrInst *i, uint32_t k, int64_t x) {
   if (k >= i->nargs || !hdir_is_const(i->args[k]) || i->args[k]->bits == 0) return false;
-  IrValue *to = x ? hdir_bits(i->args[k]->type) > 1 ? hdir_const(i->region->fn, i->args[k]->type, hdir_bits_of(i->args[k]->type, (double)x)) : nullptr
+  IrValue *to = x ? hdir_bits(i->args[k]->type) > 1
+                        ? hdir_const(i->region->fn, i->args[k]->type, hdir_bits_of(i->args[k]->type, (double)x))
+                        : nullptr
                   : hdir_const(i->region->fn, i->args[k]->type, 0);
   if (!to || to == i->args[k]) return false;
   i->args[k] = to;
@@ -288,7 +295,7 @@ bool Valid(const IrModule *m) {
 // Applies edit n to a copy of `text`; the text of the result, or "" if it cannot be done.
 Done Candidate(const std::string &text, int n, std::string *out) {
   std::unique_ptr<Copy> copy;
-  Case                  c;
+  Case c;
   if (!LoadCase(text, &copy, &c).empty()) return Done::kEnd;
   Done done = Edit(&c, n);
   if (done != Done::kYes) return done;
@@ -304,9 +311,7 @@ std::string KindOf(const std::string &failure) {
   return failure.find("wanted") != std::string::npos ? "differs" : "error";
 }
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 } // namespace
 
@@ -326,20 +331,24 @@ Verdict Apart(const std::function<Verdict()> &work, int seconds) {
   if (pipe(fd) != 0) return {false, ""};
   pid_t child = fork();
   if (child == 0) {
-    alarm((unsigned)seconds);
-    Verdict     v = work();
+    // Of the processor's time, so that a busy machine is no hang; the clock is for threads that wait for each other.
+    struct rlimit limit = {(rlim_t)seconds, (rlim_t)seconds + 1};
+    setrlimit(RLIMIT_CPU, &limit);
+    alarm((unsigned)seconds * 20);
+    Verdict v = work();
     std::string message = (v.valid ? "+" : "-") + v.failure;
-    size_t      n = write(fd[1], message.data(), message.size() > 4000 ? 4000 : message.size()) < 0;
+    size_t n = write(fd[1], message.data(), message.size() > 4000 ? 4000 : message.size()) < 0;
     _exit((int)n);
   }
   close(fd[1]);
   std::string message(4096, 0);
-  ssize_t     n = read(fd[0], &message[0], message.size());
+  ssize_t n = read(fd[0], &message[0], message.size());
   close(fd[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (WIFSIGNALED(status))
-    return {true, WTERMSIG(status) == SIGALRM ? "hang" : "crash by signal " + std::to_string(WTERMSIG(status))};
+  int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal)
+    return {true, signal == SIGALRM || signal == SIGXCPU ? "hang" : "crash by signal " + std::to_string(signal)};
   if (n <= 0) return {true, "crash: the child ended with status " + std::to_string(WEXITSTATUS(status))};
   message.resize((size_t)n);
   return {message[0] == '+', message.substr(1)};
@@ -350,23 +359,25 @@ Verdict JudgeApart(const Case &c, const Judge &judge, int seconds) {
 }
 
 std::string Shrink(const Case &c, const Judge &judge, int seconds) {
-  double      end = Now() + seconds;
+  double end = Now() + seconds;
   std::string best = Write(c), kind = KindOf(JudgeApart(c, judge, 20).failure);
   for (bool better = true; better && Now() < end;) {
     better = false;
     for (int n = 0; Now() < end;) {
-      std::string           text;
-      Done                  done = Candidate(best, n, &text);
+      std::string text;
+      Done done = Candidate(best, n, &text);
       std::unique_ptr<Copy> copy;
-      Case                  smaller;
+      Case smaller;
       if (done == Done::kEnd) break;
       if (done == Done::kNot || !LoadCase(text, &copy, &smaller).empty()) {
         n++;
         continue;
       }
       Verdict v = JudgeApart(smaller, judge, 10);
-      if (v.valid && !v.failure.empty() && KindOf(v.failure) == kind) best = text, better = true;
-      else n++;
+      if (v.valid && !v.failure.empty() && KindOf(v.failure) == kind)
+        best = text, better = true;
+      else
+        n++;
     }
   }
   return best;
