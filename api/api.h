@@ -69,6 +69,8 @@ HdStatus    hdapi_host(HdContext *ctx, const CpuTarget **out); /* what this mach
 HdStatus    hdapi_llvm_id(HdContext *ctx, const char **out);
 /* Fill in the record from a stream's fault. */
 HdStatus    hdapi_fault(HdContext *ctx, const RtFaultCopy *f);
+/* HD_ERR_BUSY: the stream is keeping work for a graph. */
+HdStatus    hdapi_keeping(const HdStream *stream);
 
 /* --- arrays --- */
 bool        hdapi_type_valid(HdType t);

@@ -274,6 +274,7 @@ static HdStatus machine_code(HdKernel *k, int variant) {
     return status;
   }
   k->code[variant] = j.code;
+  k->code[variant].owner = k;
   k->has[variant] = true;
   k->from_cache = j.hit;
   return HD_OK;
@@ -346,6 +347,7 @@ static HdStatus interp_code(void *job) {
   RtArtifact a = {
       .sig = k->of->sig, .kind = RT_CODE_HOST, .host = run_interpreter, .host_user = &k->interp, .width = 1};
   HD_TRY(k->rt->ops->load(k->rt, &a, &m->ctx->err, &k->code[CODE_DENSE]));
+  k->code[CODE_DENSE].owner = k;
   k->code[CODE_GENERAL] = k->code[CODE_DENSE];
   k->has[CODE_DENSE] = k->has[CODE_GENERAL] = true;
   return HD_OK;
@@ -453,7 +455,7 @@ HdTimes hd_kernel_times(const HdKernel *kernel) {
 /* --- the key, for those who ask --- */
 
 static HdStatus keep_fields(void *job) {
-  CodeJob  *j = job;
+  CodeJob *j = job;
   HdModule *m = j->k->module;
   HD_TRY(hdapi_module_target(m, NULL, &j->scratch, true, &j->target));
   HD_TRY(put_fields(j));
@@ -463,7 +465,7 @@ static HdStatus keep_fields(void *job) {
 
 HdStatus hdapi_code_fields(HdModule *m, const char *kernel, const char **out) {
   HdKernel k = {.module = m, .device = {HD_DEVICE_CPU, 0}};
-  CodeJob  j = {.k = &k, .variant = CODE_DENSE};
+  CodeJob j = {.k = &k, .variant = CODE_DENSE};
   for (uint32_t i = 0; i < m->nkernels; i++)
     if (strcmp(m->kernels[i].sig.kernel, kernel) == 0) k.of = &m->kernels[i];
   if (!k.of) return not_found(m, kernel);

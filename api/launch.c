@@ -106,7 +106,8 @@ static HdStatus put_array(const HdKernel *k, int32_t i, const RtParam *p, const 
   return HD_OK;
 }
 
-static HdStatus put_args(const HdKernel *k, int32_t nargs, const HdArg args[], char *block, bool *dense) {
+HdStatus hdapi_put_args(const HdKernel *k, int32_t nargs, const HdArg args[], char *block, int *variant) {
+  bool dense = true;
   const RtSignature *s = &k->of->sig;
   HdContext *ctx = k->module->ctx;
   if (nargs < 0 || (uint32_t)nargs != s->nparams) return bad_count(ctx, s, nargs);
@@ -116,7 +117,7 @@ static HdStatus put_args(const HdKernel *k, int32_t nargs, const HdArg args[], c
     const HdArg *arg = &args[i];
     if ((arg->array != NULL) != (p->ndim > 0)) return bad_arg(ctx, HD_ERR_TYPE, i, p, arg);
     if (p->ndim) {
-      HD_TRY(put_array(k, i, p, arg, block, dense));
+      HD_TRY(put_array(k, i, p, arg, block, &dense));
       continue;
     }
     if (!hd_type_equal(arg->type, p->type)) return bad_arg(ctx, HD_ERR_TYPE, i, p, arg);
@@ -124,6 +125,7 @@ static HdStatus put_args(const HdKernel *k, int32_t nargs, const HdArg args[], c
     /* A small scalar stands in the low bytes of the union: little endian. */
     memcpy(block + p->offset, arg->data ? arg->data : &arg->inl, p->type.size);
   }
+  *variant = dense ? CODE_DENSE : CODE_GENERAL;
   return HD_OK;
 }
 
@@ -144,11 +146,11 @@ static HdStatus launch(HdKernel *k, HdStream *stream, int32_t ndim, const int64_
   _Alignas(64) char block[RT_MAX_ARGS];
   RtLaunch l;
   RtFaultCopy fault;
-  bool dense = true;
+  int variant;
   HD_TRY(check_stream(k, stream));
   HD_TRY(check_dims(k->module->ctx, &k->of->sig, ndim, dim, &l));
-  HD_TRY(put_args(k, nargs, args, block, &dense));
-  HD_TRY(hdapi_kernel_code(k, dense ? CODE_DENSE : CODE_GENERAL, &l.code));
+  HD_TRY(hdapi_put_args(k, nargs, args, block, &variant));
+  HD_TRY(hdapi_kernel_code(k, variant, &l.code));
   l.args = block;
   HdContext *ctx = k->module->ctx;
   HD_TRY(hdrt_stream_launch(stream->rt, &l, k->of->sig.args_size, &ctx->err));

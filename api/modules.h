@@ -80,6 +80,8 @@ HdStatus hdapi_source_put(HdModule *m, Arena *scratch);
 /* Code for dense or for any arrays, compiled at the first call. */
 HdStatus hdapi_kernel_code(HdKernel *k, int variant, const RtCode **out);
 void     hdapi_kernel_end(HdKernel *k);
+/* Check arguments and put them into a block of RT_MAX_ARGS bytes; *variant is the code that takes them (launch.c). */
+HdStatus hdapi_put_args(const HdKernel *k, int32_t nargs, const HdArg args[], char *block, int *variant);
 const char *hdapi_build_id(void);
 HdStatus hdapi_module_target(HdModule *m, const char *name, Arena *a, bool must_run, CpuTarget *out);
 CpuOptions hdapi_cpu_options(const HdModule *m, bool dense);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "api/api.h"
+#include "runtime/graphs.h"
 
 static HdStatus stream_new(HdContext *ctx, HdDevice device, HdStreamMode mode, HdStream **out) {
   RtDevice *d;
@@ -29,6 +30,7 @@ HdStatus hd_stream_new(HdContext *ctx, HdDevice device, HdStreamMode mode, HdStr
 void hd_stream_free(HdStream *stream) {
   if (!stream) return;
   HdContext *ctx = stream->ctx;
+  hdrt_graph_free(stream->rt->keeping);
   hdrt_stream_free(stream->rt);
   ctx->mem.resize(ctx->mem.user, stream, sizeof *stream, 0);
 }
@@ -48,10 +50,17 @@ HdStatus hdapi_fault(HdContext *ctx, const RtFaultCopy *f) {
                      at, f->text, (long long)f->index, (long long)f->limit);
 }
 
+HdStatus hdapi_keeping(const HdStream *stream) {
+  HdStatus status = hdb_fail(&stream->ctx->err, HD_ERR_BUSY, "stream", "it is keeping work for a graph");
+  stream->ctx->err.remedy = "end the graph with hd_graph_end first";
+  return status;
+}
+
 HdStatus hd_stream_wait(HdStream *stream) {
   if (!stream) return HD_ERR_ARG;
   RtFaultCopy fault;
   hdapi_begin(stream->ctx);
+  if (stream->rt->keeping) return hdapi_end(stream->ctx, "hd_stream_wait", hdapi_keeping(stream));
   HdStatus status = hdrt_stream_wait(stream->rt, &fault, &stream->ctx->err);
   if (fault.status != HD_OK) status = hdapi_fault(stream->ctx, &fault);
   return hdapi_end(stream->ctx, "hd_stream_wait", status);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "runtime/events.h"
 #include "runtime/launches.h"
 #include "runtime/streams.h"
 
@@ -61,8 +62,9 @@ static void host_unload(RtDevice *d, RtCode *code) {
   hdrt_image_free(&code->image);
 }
 
-const RtDeviceOps hdrt_cpu_ops = {"cpu",       host_alloc,           host_free,      host_clear, cpu_load,
-                                  host_unload, hdrt_host_stream_new, hdrt_run_shared};
+const RtDeviceOps hdrt_cpu_ops = {"cpu",       host_alloc,           host_free,           host_clear,     cpu_load,
+                                  host_unload, hdrt_host_stream_new, hdrt_host_event_new, hdrt_run_shared};
 
-const RtDeviceOps hdrt_interp_ops = {"interp",    host_alloc,           host_free,      host_clear, interp_load,
-                                     host_unload, hdrt_host_stream_new, hdrt_run_serial};
+const RtDeviceOps hdrt_interp_ops = {
+    "interp",    host_alloc,           host_free,           host_clear,     interp_load,
+    host_unload, hdrt_host_stream_new, hdrt_host_event_new, hdrt_run_serial};

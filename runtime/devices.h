@@ -21,6 +21,7 @@ typedef struct RtCode {
   void       *host_user;
   RtImage     image; /* zero for HOST code */
   void       *own;   /* what a device of another kind keeps of it */
+  void       *owner; /* whoever loaded it, if that is of use to them */
   int32_t     width;
   RtCodeKind  kind;
 } RtCode;
@@ -34,6 +35,7 @@ typedef struct RtLaunch {
 
 typedef struct RtStream    RtStream;
 typedef struct RtStreamOps RtStreamOps; /* streams.h */
+typedef struct RtEvent     RtEvent;     /* events.h  */
 
 typedef struct RtDeviceOps {
   const char *name;
@@ -43,6 +45,7 @@ typedef struct RtDeviceOps {
   HdStatus (*load)(RtDevice *d, const RtArtifact *a, HdError *err, RtCode *out);
   void (*unload)(RtDevice *d, RtCode *code);
   HdStatus (*stream_new)(RtDevice *d, bool async, HdError *err, RtStream **out);
+  HdStatus (*event_new)(RtDevice *d, HdError *err, RtEvent **out);
   /* Of devices on the host: run a launch to its end. `mem` is memory that the code may use meanwhile. */
   void (*run)(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
 } RtDeviceOps;

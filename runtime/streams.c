@@ -1,5 +1,5 @@
-/* runtime/streams.c -- streams of devices on the host: synchronous ones do the work in the call,
- * asynchronous ones pass it through a ring to a thread.
+/* runtime/streams.c -- streams: work is kept or done; and streams of devices on the host, where synchronous ones do the work
+ * in the call and asynchronous ones pass it through a ring to a thread.
  *
  * The ring is allocated with the stream, so giving work never allocates; when it is full the giver waits for a place.
  * Only the giver's thread moves `given`, only the stream's thread moves `taken`; one mutex guards both.
@@ -10,7 +10,9 @@
 #include <signal.h>
 #include <string.h>
 
-typedef enum WorkKind { WORK_LAUNCH, WORK_COPY, WORK_CLEAR } WorkKind;
+#include "runtime/graphs.h"
+
+typedef enum WorkKind { WORK_LAUNCH, WORK_COPY, WORK_CLEAR, WORK_GRAPH, WORK_RECORD, WORK_AWAIT } WorkKind;
 
 typedef struct Work {
   WorkKind kind;
@@ -20,6 +22,11 @@ typedef struct Work {
       _Alignas(16) char args[RT_MAX_ARGS];
     };
     RtView view[2];
+    RtGraph *graph;
+    struct {
+      RtEvent *event;
+      uint64_t ticket;
+    };
   };
 } Work;
 
@@ -36,6 +43,36 @@ typedef struct HostStream {
   bool stop;
   Work *ring; /* PLACES */
 } HostStream;
+
+/* --- kept or done --- */
+
+HdStatus hdrt_stream_launch(RtStream *s, const RtLaunch *l, size_t args_size, HdError *err) {
+  return s->keeping ? hdrt_graph_add_launch(s->keeping, l, args_size, err) : s->ops->launch(s, l, args_size, err);
+}
+
+/* A stream of a device on the host moves the host's memory only. */
+static HdStatus check_view(const RtStream *s, const RtView *v, const char *arg, HdError *err) {
+  if (!v->on || !s->device->ops->run) return HD_OK;
+  return hdb_fail(err, HD_ERR_DEVICE, arg, "it is in the memory of device '%s'; use a stream of that device",
+                  v->on->ops->name);
+}
+
+HdStatus hdrt_stream_copy(RtStream *s, const RtView *from, const RtView *to, HdError *err) {
+  HD_TRY(check_view(s, from, "from", err));
+  HD_TRY(check_view(s, to, "to", err));
+  return s->keeping ? hdrt_graph_add_copy(s->keeping, from, to, err) : s->ops->copy(s, from, to, err);
+}
+
+HdStatus hdrt_stream_clear(RtStream *s, const RtView *v, HdError *err) {
+  HD_TRY(check_view(s, v, "a", err));
+  return s->keeping ? hdrt_graph_add_clear(s->keeping, v, err) : s->ops->clear(s, v, err);
+}
+
+HdStatus hdrt_stream_graph(RtStream *s, RtGraph *g, HdError *err) {
+  if (s->keeping)
+    return hdb_fail(err, HD_ERR_UNSUPPORTED, "stream", "it is keeping work, and a graph cannot hold a graph");
+  return s->ops->graph(s, g, err);
+}
 
 /* --- doing --- */
 
@@ -66,21 +103,49 @@ static void run_launch(HostStream *s, const RtLaunch *l, const HdAllocator *mem,
   s->base.device->ops->run(s->base.device, l, mem, fault);
 }
 
-static void do_work(HostStream *s, Work *w) {
+/* On the stream's own thread. The context's allocator belongs to the thread that calls into the context. */
+static void launch_apart(HostStream *s, const RtLaunch *l) {
   RtFault fault;
+  run_launch(s, l, NULL, &fault);
+  if (!fault.state) return;
+  pthread_mutex_lock(&s->lock);
+  keep_fault(&s->fault, l, &fault);
+  pthread_mutex_unlock(&s->lock);
+}
+
+static void launch_now(HostStream *s, const RtLaunch *l) {
+  RtFault fault;
+  run_launch(s, l, s->base.device->mem, &fault);
+  if (!fault.state) return;
+  keep_fault(&s->fault, l, &fault);
+  s->base.faulted = true;
+}
+
+static void run_graph(HostStream *s, RtGraph *g, void (*launch)(HostStream *s, const RtLaunch *l)) {
+  for (int32_t i = 0; i < g->count; i++) {
+    const RtNode *n = &g->nodes[i];
+    switch (n->kind) {
+    case RT_NODE_LAUNCH: launch(s, &n->launch); break;
+    case RT_NODE_COPY: hdrt_view_copy(&n->view[0], &n->view[1]); break;
+    case RT_NODE_CLEAR: hdrt_view_clear(&n->view[0]); break;
+    }
+  }
+}
+
+static void do_work(HostStream *s, Work *w) {
   switch (w->kind) {
   case WORK_LAUNCH:
     w->launch.args = w->args;
-    /* The context's allocator belongs to the thread that calls into the context. */
-    run_launch(s, &w->launch, NULL, &fault);
-    if (fault.state) {
-      pthread_mutex_lock(&s->lock);
-      keep_fault(&s->fault, &w->launch, &fault);
-      pthread_mutex_unlock(&s->lock);
-    }
+    launch_apart(s, &w->launch);
     return;
   case WORK_COPY: hdrt_view_copy(&w->view[0], &w->view[1]); return;
   case WORK_CLEAR: hdrt_view_clear(&w->view[0]); return;
+  case WORK_GRAPH:
+    run_graph(s, w->graph, launch_apart);
+    __atomic_fetch_sub(&w->graph->running, 1, __ATOMIC_RELEASE);
+    return;
+  case WORK_RECORD: hdrt_host_event_happen(w->event, w->ticket); return;
+  case WORK_AWAIT: hdrt_host_event_await(w->event, w->ticket); return;
   }
 }
 
@@ -122,12 +187,7 @@ static HdStatus host_launch(RtStream *base, const RtLaunch *l, size_t args_size,
   HostStream *s = (HostStream *)base;
   (void)err;
   if (!base->async) {
-    RtFault fault;
-    run_launch(s, l, base->device->mem, &fault);
-    if (fault.state) {
-      keep_fault(&s->fault, l, &fault);
-      base->faulted = true;
-    }
+    launch_now(s, l);
     return HD_OK;
   }
   Work *w = place(s);
@@ -138,16 +198,9 @@ static HdStatus host_launch(RtStream *base, const RtLaunch *l, size_t args_size,
   return HD_OK;
 }
 
-static HdStatus on_host(const RtView *v, const char *arg, HdError *err) {
-  if (!v->on) return HD_OK;
-  return hdb_fail(err, HD_ERR_DEVICE, arg, "it is in the memory of device '%s'; use a stream of that device",
-                  v->on->ops->name);
-}
-
 static HdStatus host_copy(RtStream *base, const RtView *from, const RtView *to, HdError *err) {
   HostStream *s = (HostStream *)base;
-  HD_TRY(on_host(from, "from", err));
-  HD_TRY(on_host(to, "to", err));
+  (void)err;
   if (!base->async) {
     hdrt_view_copy(from, to);
     return HD_OK;
@@ -162,7 +215,7 @@ static HdStatus host_copy(RtStream *base, const RtView *from, const RtView *to, 
 
 static HdStatus host_clear(RtStream *base, const RtView *v, HdError *err) {
   HostStream *s = (HostStream *)base;
-  HD_TRY(on_host(v, "a", err));
+  (void)err;
   if (!base->async) {
     hdrt_view_clear(v);
     return HD_OK;
@@ -170,6 +223,53 @@ static HdStatus host_clear(RtStream *base, const RtView *v, HdError *err) {
   Work *w = place(s);
   w->kind = WORK_CLEAR;
   w->view[0] = *v;
+  give(s);
+  return HD_OK;
+}
+
+static HdStatus host_graph(RtStream *base, RtGraph *g, HdError *err) {
+  HostStream *s = (HostStream *)base;
+  (void)err;
+  if (!base->async) {
+    run_graph(s, g, launch_now);
+    return HD_OK;
+  }
+  __atomic_fetch_add(&g->running, 1, __ATOMIC_RELAXED);
+  Work *w = place(s);
+  w->kind = WORK_GRAPH;
+  w->graph = g;
+  give(s);
+  return HD_OK;
+}
+
+static HdStatus host_record(RtStream *base, RtEvent *e, HdError *err) {
+  HostStream *s = (HostStream *)base;
+  (void)err;
+  uint64_t ticket = hdrt_host_event_ticket(e);
+  if (!base->async) {
+    hdrt_host_event_happen(e, ticket);
+    return HD_OK;
+  }
+  Work *w = place(s);
+  w->kind = WORK_RECORD;
+  w->event = e;
+  w->ticket = ticket;
+  give(s);
+  return HD_OK;
+}
+
+static HdStatus host_await(RtStream *base, RtEvent *e, HdError *err) {
+  HostStream *s = (HostStream *)base;
+  (void)err;
+  uint64_t ticket = hdrt_host_event_need(e);
+  if (!base->async) {
+    hdrt_host_event_await(e, ticket);
+    return HD_OK;
+  }
+  Work *w = place(s);
+  w->kind = WORK_AWAIT;
+  w->event = e;
+  w->ticket = ticket;
   give(s);
   return HD_OK;
 }
@@ -225,13 +325,14 @@ static void host_stream_free(RtStream *base) {
   d->mem->resize(d->mem->user, s, sizeof *s, 0);
 }
 
-static const RtStreamOps host_stream_ops = {host_stream_free, host_launch, host_copy, host_clear, host_wait};
+static const RtStreamOps host_stream_ops = {host_stream_free, host_launch, host_copy,  host_clear,
+                                            host_graph,       host_record, host_await, host_wait};
 
 HdStatus hdrt_host_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out) {
   HostStream *s = d->mem->resize(d->mem->user, NULL, 0, sizeof *s);
   if (!s) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", sizeof *s);
   memset(s, 0, sizeof *s);
-  s->base = (RtStream){&host_stream_ops, d, async, false};
+  s->base = (RtStream){&host_stream_ops, d, async, false, NULL};
   HdStatus status = async ? start_thread(s, err) : HD_OK;
   if (status != HD_OK) {
     d->mem->resize(d->mem->user, s, sizeof *s, 0);

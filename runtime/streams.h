@@ -3,7 +3,10 @@
 #define RT_STREAMS_H
 
 #include "runtime/devices.h"
+#include "runtime/events.h"
 HD_BEGIN_DECLS
+
+typedef struct RtGraph RtGraph; /* graphs.h */
 
 enum { RT_MAX_ARGS = 4096 }; /* bytes of an argument block */
 
@@ -21,6 +24,9 @@ struct RtStreamOps {
   HdStatus (*launch)(RtStream *s, const RtLaunch *l, size_t args_size, HdError *err);
   HdStatus (*copy)(RtStream *s, const RtView *from, const RtView *to, HdError *err);
   HdStatus (*clear)(RtStream *s, const RtView *v, HdError *err);
+  HdStatus (*graph)(RtStream *s, RtGraph *g, HdError *err);       /* do all of a graph                                */
+  HdStatus (*record)(RtStream *s, RtEvent *e, HdError *err);      /* an event of the same device                      */
+  HdStatus (*await)(RtStream *s, RtEvent *e, HdError *err);       /* the same; what is given from now on comes after it */
   HdStatus (*wait)(RtStream *s, RtFaultCopy *fault, HdError *err);
 };
 
@@ -30,6 +36,7 @@ struct RtStream {
   RtDevice          *device;
   bool               async;
   bool               faulted; /* of a synchronous stream: a wait would report a fault */
+  RtGraph           *keeping; /* work goes into this graph instead of being done; NULL as a rule */
 };
 
 static inline HdStatus hdrt_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out) {
@@ -39,13 +46,10 @@ static inline void hdrt_stream_free(RtStream *s) { s->ops->free(s); } /* waits f
 
 /* Launch arguments are copied; on a synchronous stream the work is done on return. A status that is not HD_OK says that
  * the work was not taken. */
-static inline HdStatus hdrt_stream_launch(RtStream *s, const RtLaunch *l, size_t args_size, HdError *err) {
-  return s->ops->launch(s, l, args_size, err);
-}
-static inline HdStatus hdrt_stream_copy(RtStream *s, const RtView *from, const RtView *to, HdError *err) {
-  return s->ops->copy(s, from, to, err);
-}
-static inline HdStatus hdrt_stream_clear(RtStream *s, const RtView *v, HdError *err) { return s->ops->clear(s, v, err); }
+HdStatus hdrt_stream_launch(RtStream *s, const RtLaunch *l, size_t args_size, HdError *err);
+HdStatus hdrt_stream_copy(RtStream *s, const RtView *from, const RtView *to, HdError *err);
+HdStatus hdrt_stream_clear(RtStream *s, const RtView *v, HdError *err);
+HdStatus hdrt_stream_graph(RtStream *s, RtGraph *g, HdError *err);
 
 /* Wait for all work. fault->status is HD_OK unless an assert or a check failed in a kernel since the last call; then it is
  * what is returned. Another status, in the record, is the device's own. */

@@ -7,6 +7,8 @@
 #include "heddle/cache.h"
 #include "heddle/context.h"
 #include "heddle/device.h"
+#include "heddle/event.h"
+#include "heddle/graph.h"
 #include "heddle/launch.h"
 #include "heddle/module.h"
 #include "heddle/status.h"

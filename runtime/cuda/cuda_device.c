@@ -124,4 +124,5 @@ static HdStatus cuda_clear(RtDevice *base, void *data, size_t size, HdError *err
   return status;
 }
 
-const RtDeviceOps hdcu_ops = {"cuda", cuda_alloc, cuda_free, cuda_clear, hdcu_load, hdcu_unload, hdcu_stream_new, NULL};
+const RtDeviceOps hdcu_ops = {"cuda",      cuda_alloc,      cuda_free,      cuda_clear, hdcu_load,
+                              hdcu_unload, hdcu_stream_new, hdcu_event_new, NULL};

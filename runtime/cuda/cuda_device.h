@@ -76,6 +76,15 @@ typedef struct CudaCode {
 HdStatus hdcu_load(RtDevice *d, const RtArtifact *a, HdError *err, RtCode *out);
 void     hdcu_unload(RtDevice *d, RtCode *code);
 
+/* --- events (cuda_event.c) --- */
+typedef struct CudaEvent {
+  RtEvent base;
+  CuEvent handle;
+  bool    recorded;
+} CudaEvent;
+
+HdStatus hdcu_event_new(RtDevice *d, HdError *err, RtEvent **out);
+
 /* --- streams (cuda_stream.c) --- */
 HdStatus hdcu_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/graphs.h"
 
 enum { SLOTS = 64, RECENT = 4 };
 
@@ -212,6 +213,45 @@ static HdStatus cuda_clear(RtStream *base, const RtView *v, HdError *err) {
   return finish(s, hdcu_clear(device_of(s), s->handle, v, err), err);
 }
 
+/* Piece by piece: the driver queues them as they come. */
+static HdStatus do_graph(CudaStream *s, const RtGraph *g, HdError *err) {
+  for (int32_t i = 0; i < g->count; i++) {
+    const RtNode *n = &g->nodes[i];
+    switch (n->kind) {
+    case RT_NODE_LAUNCH: HD_TRY(launch(s, &n->launch, err)); break;
+    case RT_NODE_COPY: HD_TRY(hdcu_copy(device_of(s), s->handle, &n->view[0], &n->view[1], err)); break;
+    case RT_NODE_CLEAR: HD_TRY(hdcu_clear(device_of(s), s->handle, &n->view[0], err)); break;
+    }
+  }
+  return HD_OK;
+}
+
+static HdStatus cuda_graph(RtStream *base, RtGraph *g, HdError *err) {
+  CudaStream *s = (CudaStream *)base;
+  HD_TRY(hdcu_enter(device_of(s), err));
+  return finish(s, do_graph(s, g, err), err);
+}
+
+static HdStatus cuda_record(RtStream *base, RtEvent *e, HdError *err) {
+  CudaStream *s = (CudaStream *)base;
+  CudaEvent *event = (CudaEvent *)e;
+  HD_TRY(hdcu_enter(device_of(s), err));
+  CuResult code = device_of(s)->driver->cuEventRecord(event->handle, s->handle);
+  HdStatus status = code == CU_SUCCESS ? HD_OK : fail(s, code, "cuEventRecord", err);
+  event->recorded = true;
+  hdcu_leave(device_of(s));
+  return status;
+}
+
+static HdStatus cuda_await(RtStream *base, RtEvent *e, HdError *err) {
+  CudaStream *s = (CudaStream *)base;
+  HD_TRY(hdcu_enter(device_of(s), err));
+  CuResult code = device_of(s)->driver->cuStreamWaitEvent(s->handle, ((CudaEvent *)e)->handle, 0);
+  HdStatus status = code == CU_SUCCESS ? HD_OK : fail(s, code, "cuStreamWaitEvent", err);
+  hdcu_leave(device_of(s));
+  return status;
+}
+
 static HdStatus cuda_wait(RtStream *base, RtFaultCopy *fault, HdError *err) {
   CudaStream *s = (CudaStream *)base;
   fault->status = HD_OK;
@@ -238,7 +278,8 @@ static void cuda_stream_free(RtStream *base) {
   d->base.mem->resize(d->base.mem->user, s, sizeof *s, 0);
 }
 
-static const RtStreamOps cuda_stream_ops = {cuda_stream_free, cuda_launch, cuda_copy, cuda_clear, cuda_wait};
+static const RtStreamOps cuda_stream_ops = {cuda_stream_free, cuda_launch, cuda_copy,  cuda_clear,
+                                            cuda_graph,       cuda_record, cuda_await, cuda_wait};
 
 HdStatus hdcu_stream_new(RtDevice *base, bool async, HdError *err, RtStream **out) {
   enum { NON_BLOCKING = 1 };
@@ -246,7 +287,7 @@ HdStatus hdcu_stream_new(RtDevice *base, bool async, HdError *err, RtStream **ou
   CudaStream *s = base->mem->resize(base->mem->user, NULL, 0, sizeof *s);
   if (!s) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", sizeof *s);
   memset(s, 0, sizeof *s);
-  s->base = (RtStream){&cuda_stream_ops, base, async, false};
+  s->base = (RtStream){&cuda_stream_ops, base, async, false, NULL};
   HdStatus status = hdcu_enter(d, err);
   if (status == HD_OK) {
     CuResult code = d->driver->cuStreamCreate(&s->handle, NON_BLOCKING);

@@ -15,6 +15,7 @@ typedef int      CuDevice;
 typedef uint64_t CuPtr; /* an address of a device */
 typedef struct CuContextOf  *CuContext;
 typedef struct CuStreamOf   *CuStream;
+typedef struct CuEventOf    *CuEvent;
 typedef struct CuModuleOf   *CuModule;
 typedef struct CuFunctionOf *CuFunction;
 
@@ -23,22 +24,17 @@ typedef struct CuUuid {
 } CuUuid;
 
 typedef enum CuAttribute {
-  CU_MAX_THREADS_PER_BLOCK = 1,
-  CU_MAX_GRID_DIM_X = 5,
-  CU_MULTIPROCESSOR_COUNT = 16,
   CU_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_COMPUTE_CAPABILITY_MINOR = 76,
 } CuAttribute;
 
-/* Codes that are told apart here; entry_points of the driver name all. */
+/* Codes that are told apart here; failures.def has more, and the driver names all. */
 enum {
   CU_SUCCESS = 0,
-  CU_INVALID_VALUE = 1,
   CU_OUT_OF_MEMORY = 2,
   CU_NOT_INITIALIZED = 3,
-  CU_DEINITIALIZED = 4,
   CU_NO_DEVICE = 100,
-  CU_PEER_ACCESS_ALREADY_ENABLED = 704,
+  CU_NOT_READY = 600,
 };
 
 enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 };

@@ -172,6 +172,38 @@ TEST_F(NoMemory, OfDevicesArraysAndStreams) {
   hd_array_free(ctx, &b);
 }
 
+TEST_F(NoMemory, OfEventsAndGraphs) {
+  HdEvent *e = nullptr;
+  EXPECT_GT(each("hd_event_new", [&] { return hd_event_new(ctx, cpu, &e); }, [&] { hd_event_free(e); }), 0);
+  HdStream *s = nullptr;
+  HdGraph *g = nullptr;
+  HdArray a;
+  int64_t n = 10;
+  ASSERT_EQ(hd_array_zeros(ctx, cpu, f32, 1, &n, &a), HD_OK);
+  ASSERT_EQ(hd_stream_new(ctx, cpu, HD_STREAM_SYNC, &s), HD_OK);
+  auto drop = [&] {
+    ASSERT_EQ(hd_graph_end(s, &g), HD_OK);
+    hd_graph_free(g);
+  };
+  EXPECT_GT(each("hd_graph_begin", [&] { return hd_graph_begin(s); }, drop), 0);
+  {
+    EXPECT_EQ(hd_graph_begin(s), HD_OK);
+    memory.refuse(1, true);
+    HdStatus kept = hd_array_clear(s, a);
+    memory.allow();
+    EXPECT_EQ(kept, HD_ERR_NOMEM);
+    EXPECT_EQ(hd_graph_end(s, &g), HD_ERR_NOMEM) << "a graph that lacks something is none";
+    EXPECT_EQ(hd_array_clear(s, a), HD_OK) << "the stream is as before";
+  }
+  ASSERT_EQ(hd_graph_begin(s), HD_OK);
+  memory.refuse(1, true);
+  HdStatus ended = hd_graph_end(s, &g);
+  memory.allow();
+  EXPECT_EQ(ended, HD_ERR_NOMEM) << error();
+  hd_stream_free(s);
+  hd_array_free(ctx, &a);
+}
+
 TEST_F(NoMemory, OfArraysGivesBackWhatIsKeptFirst) {
   // The pool keeps freed blocks of other sizes; when the allocator has no more they go before the call fails.
   HdArray a, b;
