@@ -32,6 +32,13 @@ const char *hdapi_shape_text(HdType type, int32_t ndim, const int64_t length[], 
 
 static HdStatus null_arg(HdContext *ctx, const char *arg) { return hdb_fail(&ctx->err, HD_ERR_ARG, arg, "it is NULL"); }
 
+static HdStatus too_large(HdContext *ctx, const char *arg, int32_t axis, int64_t length) {
+  HdStatus status = hdb_fail(&ctx->err, HD_ERR_SHAPE, arg, "with axis %d of length %lld the array has more than 2^63 bytes",
+                             axis, (long long)length);
+  ctx->err.remedy = "make the array smaller";
+  return status;
+}
+
 static HdStatus check_shape(HdContext *ctx, HdType type, int32_t ndim, const int64_t length[], int64_t *bytes) {
   if (!hdapi_type_valid(type))
     return hdb_fail(&ctx->err, HD_ERR_TYPE, "type", "it is no element type; hd_type_scalar and its like make one");
@@ -49,8 +56,7 @@ static HdStatus check_shape(HdContext *ctx, HdType type, int32_t ndim, const int
     if (length[k] == 0)
       empty = true;
     else if (__builtin_mul_overflow(total, length[k], &total))
-      return hdb_fail(&ctx->err, HD_ERR_SHAPE, arg, "with axis %d of length %lld the array has more than 2^63 bytes", k,
-                      (long long)length[k]);
+      return too_large(ctx, arg, k, length[k]);
   }
   *bytes = empty ? 0 : total;
   return HD_OK;

@@ -61,7 +61,7 @@ int cli_failed(const Cli *cli, HdContext *ctx, HdStatus status);        /* the c
 void cli_log(void *user, HdLogLevel level, const char *message);
 
 /* --- the terminal (report.c) --- */
-bool cli_color(FILE *f); /* it is a terminal, and NO_COLOR is not set */
+bool cli_color(FILE *f); /* it is a terminal and not a dumb one, and NO_COLOR is not set */
 /* On a terminal, and once it has taken a while: "running step .. 3 s", until the end. Calls do not nest. */
 void cli_progress_begin(const char *what);
 void cli_progress_end(void);

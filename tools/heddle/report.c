@@ -11,9 +11,15 @@
 static const char bold[] = "\033[1m", red[] = "\033[1;31m", magenta[] = "\033[1;35m", cyan[] = "\033[1;36m",
                   green[] = "\033[1;32m", plain[] = "\033[0m";
 
+/* A terminal that takes escapes: to overwrite a line, to colour one. */
+static bool takes_escapes(FILE *f) {
+  const char *term = getenv("TERM");
+  return isatty(fileno(f)) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 bool cli_color(FILE *f) {
   const char *no = getenv("NO_COLOR");
-  return isatty(fileno(f)) && !(no && *no);
+  return takes_escapes(f) && !(no && *no);
 }
 
 /* --- errors --- */
@@ -131,7 +137,7 @@ static void *tick(void *unused) {
 
 void cli_progress_begin(const char *what) {
   cli_progress_end();
-  if (!isatty(STDERR_FILENO)) return;
+  if (!takes_escapes(stderr)) return;
   snprintf(progress.what, sizeof progress.what, "%s", what);
   progress.done = false;
   progress.on = pthread_create(&progress.thread, NULL, tick, NULL) == 0;
