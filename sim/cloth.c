@@ -67,10 +67,7 @@ static int64_t fill_links(const HdSimClothOptions *o, int f, int colour, Link *l
   return count;
 }
 
-static void fill_arrays(HdSimCloth *c) {
-  const HdSimClothOptions *o = &c->options;
-  float *x = c->x.data, *w = c->w.data, *uv = c->uv.data;
-  int32_t *t = c->triangles.data;
+static void fill_particles(const HdSimClothOptions *o, float *x, float *w, float *uv) {
   for (int r = 0; r < o->rows; r++)
     for (int k = 0; k < o->cols; k++) {
       int64_t i = (int64_t)r * o->cols + k;
@@ -80,13 +77,39 @@ static void fill_arrays(HdSimCloth *c) {
       w[i] = 1 / o->mass;
       uv[2 * i] = (float)k / (float)(o->cols - 1);
       uv[2 * i + 1] = (float)r / (float)(o->rows - 1);
-      if (r + 1 == o->rows || k + 1 == o->cols) continue;
-      int32_t a = (int32_t)i, b = a + 1, d = a + o->cols, e = d + 1;
+    }
+}
+
+static void fill_triangles(const HdSimClothOptions *o, int32_t *t) {
+  for (int32_t r = 0; r + 1 < o->rows; r++)
+    for (int32_t k = 0; k + 1 < o->cols; k++, t += 6) {
+      int32_t a = r * o->cols + k, b = a + 1, d = a + o->cols, e = d + 1;
       int32_t both[6] = {a, d, b, b, d, e};
       memcpy(t, both, sizeof both);
-      t += 6;
     }
-  for (int i = 0; i < NCOLOURS; i++) fill_links(o, i / 2, i % 2, (Link *)c->links.data + c->first[i]);
+}
+
+static HdStatus fill_arrays(HdSimCloth *c) {
+  enum { X, W, UV, TRIANGLES, LINKS, NVIEWS };
+  HdArray from[NVIEWS] = {c->x, c->w, c->uv, c->triangles, c->links};
+  HdSimView v[NVIEWS];
+  HdStatus status = HD_OK;
+  int open = 0;
+  while (open < NVIEWS && status == HD_OK) {
+    status = hdsim_open(c->ctx, c->stream, from[open], &v[open]);
+    if (status == HD_OK) open++;
+  }
+  bool all = open == NVIEWS;
+  if (all) {
+    fill_particles(&c->options, v[X].data, v[W].data, v[UV].data);
+    fill_triangles(&c->options, v[TRIANGLES].data);
+    for (int i = 0; i < NCOLOURS; i++) fill_links(&c->options, i / 2, i % 2, (Link *)v[LINKS].data + c->first[i]);
+  }
+  while (open-- > 0) {
+    HdStatus closed = hdsim_close(c->ctx, &v[open], all);
+    if (status == HD_OK) status = closed;
+  }
+  return status;
 }
 
 static HdStatus start(HdSimCloth *c, HdDevice device) {
@@ -113,8 +136,7 @@ static HdStatus start(HdSimCloth *c, HdDevice device) {
              {&c->triangles, hd_type_vec(HD_I32, 3), c->triangles_n}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     HD_TRY(hd_array_zeros(c->ctx, device, all[i].type, 1, &all[i].length, all[i].array));
-  fill_arrays(c);
-  return HD_OK;
+  return fill_arrays(c);
 }
 
 HdStatus hd_sim_cloth_new(HdContext *ctx, HdStream *stream, const HdSimClothOptions *options, HdSimCloth **out) {
@@ -146,9 +168,10 @@ HdStatus hd_sim_cloth_pin(HdSimCloth *c, int32_t row, int32_t col, bool held) {
   const HdSimClothOptions *o = &c->options;
   if (row < 0 || row >= o->rows || col < 0 || col >= o->cols)
     return hd_context_fail(c->ctx, HD_ERR_ARG, "hd_sim_cloth_pin", "row, col", "the sheet has no such particle");
-  HD_TRY(hd_stream_wait(c->stream));
-  ((float *)c->w.data)[row * o->cols + col] = held ? 0 : 1 / o->mass;
-  return HD_OK;
+  HdSimView w;
+  HD_TRY(hdsim_open(c->ctx, c->stream, c->w, &w));
+  ((float *)w.data)[row * o->cols + col] = held ? 0 : 1 / o->mass;
+  return hdsim_close(c->ctx, &w, true);
 }
 
 void hd_sim_cloth_set_ball(HdSimCloth *c, const float ball[4]) { memcpy(c->options.ball, ball, 4 * sizeof(float)); }
@@ -190,9 +213,10 @@ HdStatus hd_sim_cloth_normals(HdSimCloth *c, HdArray *normals) {
 HdStatus hd_sim_cloth_max_stretch(HdSimCloth *c, float *stretch) {
   HD_TRY(HDSIM_RUN1(c->kernel[STRETCHES], c->stream, c->structural_n, hd_arg_array(&c->links), hd_arg_array(&c->x),
                     hd_arg_array(&c->stretch)));
-  HD_TRY(hd_stream_wait(c->stream));
+  HdSimView v;
+  HD_TRY(hdsim_open(c->ctx, c->stream, c->stretch, &v));
   float most = -1;
-  for (int64_t i = 0; i < c->structural_n; i++) most = fmaxf(most, ((float *)c->stretch.data)[i]);
+  for (int64_t i = 0; i < c->structural_n; i++) most = fmaxf(most, ((float *)v.data)[i]);
   *stretch = most;
-  return HD_OK;
+  return hdsim_close(c->ctx, &v, false);
 }

@@ -96,12 +96,13 @@ static HdStatus start(HdSimParticles *p, HdDevice device, const float x[]) {
   HD_TRY(hdsim_load(p->ctx, "particles", device, kernel_names, &p->module, p->kernel));
   HD_TRY(make_arrays(p, device));
   if (p->n == 0) return HD_OK;
-  HdArray from;
-  HD_TRY(hd_array_borrow(p->ctx, device, p->x.type, 1, &p->n, NULL, (void *)x, &from));
-  HD_TRY(hd_array_copy(p->stream, from, p->x));
-  HD_TRY(hd_stream_wait(p->stream));
-  for (int64_t i = 0; i < p->n; i++) ((int32_t *)p->id.data)[i] = (int32_t)i;
-  return HD_OK;
+  HdSimView v;
+  HD_TRY(hdsim_open(p->ctx, p->stream, p->x, &v));
+  memcpy(v.data, x, (size_t)p->n * 3 * sizeof(float));
+  HD_TRY(hdsim_close(p->ctx, &v, true));
+  HD_TRY(hdsim_open(p->ctx, p->stream, p->id, &v));
+  for (int64_t i = 0; i < p->n; i++) ((int32_t *)v.data)[i] = (int32_t)i;
+  return hdsim_close(p->ctx, &v, true);
 }
 
 HdStatus hd_sim_particles_new(HdContext *ctx, HdStream *stream, const HdSimParticlesOptions *options, int64_t n,
@@ -191,9 +192,10 @@ const HdSimParticlesOptions *hdsim_particles_options(const HdSimParticles *p) { 
 HdStatus hd_sim_particles_energy(HdSimParticles *p, double *joule) {
   HD_TRY(HDSIM_RUN1(p->kernel[ENERGIES], p->stream, p->n, hd_arg_array(&p->v), hd_arg_f32(p->material.inv_mass),
                     hd_arg_array(&p->energy)));
-  HD_TRY(hd_stream_wait(p->stream));
+  HdSimView v;
+  HD_TRY(hdsim_open(p->ctx, p->stream, p->energy, &v));
   double sum = 0;
-  for (int64_t i = 0; i < p->n; i++) sum += ((float *)p->energy.data)[i];
+  for (int64_t i = 0; i < p->n; i++) sum += ((float *)v.data)[i];
   *joule = sum;
-  return HD_OK;
+  return hdsim_close(p->ctx, &v, false);
 }

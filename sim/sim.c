@@ -15,6 +15,35 @@ HdStatus hdsim_load(HdContext *ctx, const char *source, HdDevice device, const c
   return HD_OK;
 }
 
+HdStatus hdsim_open(HdContext *ctx, HdStream *stream, HdArray a, HdSimView *out) {
+  HdSimView v = {.stream = stream, .of = a, .host = a, .data = a.data};
+  if (a.device.kind == HD_DEVICE_CUDA) {
+    HdDevice cpu;
+    HD_TRY(hd_device_find(ctx, "cpu", &cpu));
+    HD_TRY(hd_array_new(ctx, cpu, a.type, a.ndim, a.length, &v.host));
+    HdStatus status = hd_array_copy(stream, a, v.host);
+    if (status != HD_OK) {
+      hd_array_free(ctx, &v.host);
+      return status;
+    }
+    v.data = v.host.data;
+  }
+  HdStatus status = hd_stream_wait(stream);
+  if (status == HD_OK)
+    *out = v;
+  else if (v.data != a.data)
+    hd_array_free(ctx, &v.host);
+  return status;
+}
+
+HdStatus hdsim_close(HdContext *ctx, HdSimView *v, bool changed) {
+  if (v->data == v->of.data) return HD_OK;
+  HdStatus status = changed ? hd_array_copy(v->stream, v->host, v->of) : HD_OK;
+  if (status == HD_OK) status = hd_stream_wait(v->stream);
+  hd_array_free(ctx, &v->host);
+  return status;
+}
+
 void *hdsim_alloc(HdContext *ctx, size_t size) {
   const HdAllocator *mem = hd_context_allocator(ctx);
   void *p = mem->resize(mem->user, NULL, 0, size);

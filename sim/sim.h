@@ -26,6 +26,16 @@ static inline HdArg hdsim_vec(int32_t n, const float *x) { return hd_arg_value(h
 const HdSimParticlesOptions *hdsim_particles_options(const HdSimParticles *p);
 const HdSimClothOptions     *hdsim_cloth_options(const HdSimCloth *c);
 
+/* Between open and close the elements of `a` (dense) lie at *data for the host: where they are, or, if that is a GPU's memory,
+ * in a copy. Both wait for the stream. An open that fails needs no close. */
+typedef struct HdSimView {
+  HdStream *stream;
+  HdArray   of, host;
+  void     *data;
+} HdSimView;
+HdStatus hdsim_open(HdContext *ctx, HdStream *stream, HdArray a, HdSimView *out);
+HdStatus hdsim_close(HdContext *ctx, HdSimView *v, bool changed);
+
 void *hdsim_alloc(HdContext *ctx, size_t size); /* zeroed; NULL if there is none */
 void  hdsim_release(HdContext *ctx, void *p, size_t size);
 
