@@ -191,6 +191,7 @@ FeInstance *hdfe_instance(FeLower *L, const FeMatch *m, FeSpan span) {
   slot->value = i;
   *i = (FeInstance){.fn = m->fn, .binds = m->binds, .params = m->params};
   FeLower in = hdfe_outside(L->fe, m->fn->unit, m->binds, m->fn);
+  i->broken = !hdfe_count(L, 16, span);
   if (L->depth >= FE_MAX_CALLS) {
     hdfe_error(L, span, FE_D_call_depth, FE_MAX_CALLS);
     i->broken = true;

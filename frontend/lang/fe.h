@@ -15,7 +15,8 @@ HD_BEGIN_DECLS
 #define FE_MAX_CALLS 100      /* of functions lowered inside one another             */
 #define FE_MAX_UNROLL 65536   /* rounds of static for in one function                */
 #define FE_MAX_PARTS 64       /* of a vector, matrix side                            */
-#define FE_MAX_FIXED 65536    /* elements of a fixed array, all axes together        */
+#define FE_MAX_FIXED 65536    /* scalars in a fixed array or struct                  */
+#define FE_MAX_STMTS 262144   /* lowered in all, once static for and generics are written out */
 
 /* --- diagnostics (diag.c) --- */
 typedef enum FeDiagId {
@@ -68,7 +69,8 @@ struct FeCompiler {
   Map              builtins;  /* types by name, as they are asked for                  */
   FeReport        *reports, *last_report;
   uint32_t         nreports, nerrors; /* kept, notes included; errors                  */
-  bool             full;              /* the limit was reached                         */
+  bool             full;              /* a limit was reached: nothing more is lowered  */
+  uint32_t         nstmts;            /* lowered so far                                */
   bool             linking;           /* functions that the module has already are used     */
   Map              by_symbol;         /* library units by a name that they define           */
   bool            *define_used;       /* by index in options->defines                  */

@@ -239,6 +239,7 @@ typedef struct FeVars {
 } FeVars;
 
 void   hdfe_stmt(FeLower *L, FeStmt *s);
+bool   hdfe_count(FeLower *L, uint32_t nstmts, FeSpan span); /* before lowering; false after a report if it is too much */
 FeVar *hdfe_declare(FeLower *L, const char *name, FeSpan span, FeVarKind kind, const IrType *type);
 void   hdfe_lower_body(FeLower *L);
 /* The variables declared so far that a statement or expression may assign. */

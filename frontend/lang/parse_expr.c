@@ -212,8 +212,11 @@ static FeExpr *parse_unary(FeParser *p) {
   FeToken *t = hdfe_tok(p);
   if (t->kind == TK_INC || t->kind == TK_DEC) {
     hdfe_report(p->fe, p->u, t->span, FE_D_step_in_expression, hdfe_token_text(t->kind));
+    if (!hdfe_enter(p)) return hdfe_expr_new(p, FE_ERROR_EXPR, t->span);
     hdfe_advance(p);
-    return parse_unary(p);
+    FeExpr *e = parse_unary(p);
+    p->depth--;
+    return e;
   }
   if (t->kind != TK_MINUS && t->kind != TK_BANG && t->kind != TK_TILDE && t->kind != TK_PLUS) return parse_postfix(p);
   if (!hdfe_enter(p)) return hdfe_expr_new(p, FE_ERROR_EXPR, t->span);

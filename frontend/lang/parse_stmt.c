@@ -54,6 +54,25 @@ static FeStmt *parse_body(FeParser *p, const char *what) {
   return s;
 }
 
+/* A word that stands in no expression. */
+static bool begins_statement(FeTok t) {
+  switch (t) {
+  case TK_break:
+  case TK_continue:
+  case TK_do:
+  case TK_else:
+  case TK_fn:
+  case TK_for:
+  case TK_if:
+  case TK_import:
+  case TK_kernel:
+  case TK_return:
+  case TK_struct:
+  case TK_while: return true;
+  default: return false;
+  }
+}
+
 /* After an error in the parentheses that begin at the token `open`: to the one that closes them, or to the body's brace. */
 static void sync_head(FeParser *p, uint32_t open) {
   uint32_t depth = 0, i = open;
@@ -64,7 +83,7 @@ static void sync_head(FeParser *p, uint32_t open) {
     if (t == TK_RPAREN && --depth == 0) break;
     if (i < p->at) continue;
     if (t == TK_LBRACE) break;
-    if (t == TK_RBRACE || t == TK_END || t == TK_kernel || t == TK_fn || t == TK_struct) return;
+    if (t == TK_RBRACE || t == TK_END || begins_statement(t)) return;
   }
   if (i >= p->at) p->at = i + (p->u->tokens[i].kind == TK_RPAREN);
   p->panic = false;

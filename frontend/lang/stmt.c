@@ -295,10 +295,18 @@ static void stmt_block(FeLower *L, FeStmt *s) {
   hdfe_block_end(L, b);
 }
 
+bool hdfe_count(FeLower *L, uint32_t nstmts, FeSpan span) {
+  FeCompiler *fe = L->fe;
+  if (fe->full) return false; /* nothing more would be shown; every region is left well formed */
+  fe->nstmts += nstmts;
+  if (fe->nstmts <= FE_MAX_STMTS) return true;
+  hdfe_error(L, span, FE_D_too_much_code, FE_MAX_STMTS);
+  fe->full = true;
+  return false;
+}
+
 void hdfe_stmt(FeLower *L, FeStmt *s) {
-  if (L->fe->full) { /* nothing more would be shown; leave every region well formed */
-    return;
-  }
+  if (!hdfe_count(L, 1, s->span)) return;
   switch (s->kind) {
   case FE_EMPTY: break;
   case FE_DECL: stmt_decl(L, s); break;

@@ -135,10 +135,16 @@ const IrType *hdfe_struct_type(FeCompiler *fe, FeStruct *s) {
   FeLower L = hdfe_outside(fe, s->unit, NULL, NULL);
   IrField *fields = HDB_NEW_N(fe->arena, IrField, s->nfields + 1);
   bool ok = true;
+  uint64_t leaves = 0;
   for (uint32_t i = 0; i < s->nfields; i++) {
     fields[i].name = s->fields[i].name;
     fields[i].type = hdfe_type(&L, s->fields[i].type);
     ok &= fields[i].type != NULL;
+    leaves += fields[i].type ? fields[i].type->nleaves : 0;
+  }
+  if (leaves > FE_MAX_FIXED) {
+    hdfe_report(fe, s->unit, s->span, FE_D_struct_size, s->name, FE_MAX_FIXED);
+    ok = false;
   }
   s->type = ok ? struct_new(fe, s, fields) : NULL;
   s->state = ok ? FE_STRUCT_DONE : FE_STRUCT_BAD;
