@@ -95,6 +95,53 @@ TEST_F(Install, StaticLibraryServesC) {
   Builds("gcc -std=c11", libs, "");
 }
 
+// examples/embed, copied out of the tree and made by its own Makefile.
+void Embeds(const std::string &prefix, const std::string &room, const std::string &how,
+            const std::string &environment) {
+  std::string here =
+      "cd '" + room +
+      "' && rm -rf embed.d && mkdir embed.d && cp \"$OLDPWD\"/examples/embed/* embed.d && cd embed.d && ";
+  auto [built, said] = Shell(here + "PKG_CONFIG_PATH='" + prefix + "/lib/pkgconfig' make CC='gcc -Werror' " + how);
+  ASSERT_EQ(built, 0) << said;
+  auto [ran, printed] =
+      Shell("cd '" + room + "/embed.d' && " + environment + "HEDDLE_CACHE='" + room + "/cache' ./embed");
+  EXPECT_EQ(ran, 0) << printed;
+  EXPECT_EQ(printed, "0.6000\n0.6000\n0.6000\n0.6000\n");
+}
+
+TEST_F(Install, ExampleEmbedsTheSharedLibrary) { Embeds(prefix, room, "", "LD_LIBRARY_PATH='" + prefix + "/lib' "); }
+
+TEST_F(Install, ExampleEmbedsTheStaticLibrary) { Embeds(prefix, room, "STATIC=1", ""); }
+
+TEST_F(Install, ShowsNoNamesButItsOwn) {
+  auto [s, out] = Shell("nm -D --defined-only '" + prefix + "/lib/libheddle.so' | awk '$3 !~ /^hd_/'");
+  EXPECT_EQ(s, 0);
+  EXPECT_EQ(out, "") << "in the shared library";
+  std::tie(s, out) = Shell("nm -g --defined-only '" + prefix + "/lib/libheddle.a' | awk 'NF == 3 && $3 !~ /^hd/'");
+  EXPECT_EQ(s, 0);
+  EXPECT_EQ(out, "") << "in the static library, where rooms see each other";
+}
+
+TEST_F(Install, RespectsDestdir) {
+  auto [s, out] = Shell("DESTDIR='" + room + "/stage' tools/build/install.sh /opt/heddle");
+  ASSERT_EQ(s, 0) << out;
+  std::tie(s, out) = Shell("sed -n 's/^prefix=//p' '" + room + "/stage/opt/heddle/lib/pkgconfig/heddle.pc'");
+  EXPECT_EQ(out, "/opt/heddle\n");
+  EXPECT_EQ(Shell("'" + room + "/stage/opt/heddle/bin/heddle' --version").first, 0);
+}
+
+TEST_F(Install, WorksInAPathWithSpaces) {
+  std::string place = room + "/a place";
+  auto [s, out] = Shell("tools/build/install.sh '" + place + "'");
+  ASSERT_EQ(s, 0) << out;
+  std::tie(s, out) = Shell("cd '" + room + "' && export PKG_CONFIG_PATH='" + place +
+                           "/lib/pkgconfig' && eval gcc -std=c11 $(pkg-config --cflags heddle) -o main2 main.c "
+                           "$(pkg-config --libs heddle) && LD_LIBRARY_PATH='" +
+                           place + "/lib' ./main2");
+  EXPECT_EQ(s, 0) << out;
+  EXPECT_EQ(out, "28\n");
+}
+
 TEST_F(Install, RefusesARelativePrefix) { EXPECT_NE(Shell("tools/build/install.sh relative").first, 0); }
 
 } // namespace

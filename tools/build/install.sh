@@ -15,8 +15,9 @@ ln -sf "libheddle.so.$version" "$to/lib/libheddle.so.0"
 ln -sf libheddle.so.0 "$to/lib/libheddle.so"
 install -m 644 include/heddle/*.h include/heddle/*.def "$to/include/heddle/"
 install -m 644 LICENSE "$to/share/doc/heddle/LICENSE"
+# pkg-config takes blanks apart unless they are escaped.
 cat >"$to/lib/pkgconfig/heddle.pc" <<END
-prefix=$prefix
+prefix=$(printf '%s\n' "$prefix" | sed 's/ /\\ /g')
 libdir=\${prefix}/lib
 includedir=\${prefix}/include
 
