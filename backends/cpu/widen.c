@@ -63,8 +63,10 @@ void hdcpu_launch(CpuWiden *w, const IrInst *i) {
   uint32_t axis = (uint32_t)i->imm;
   switch (i->op) {
   case IR_tid:
-    if (i->imm == w->inner_axis) hdcpu_set(w, i->res[0], hdcpu_ins(w, "trunc i64 %s to i32", w->lane0));
-    else hdcpu_set(w, i->res[0], i->imm < w->inner_axis ? span_i32(w, CPU_SPAN_AT + 8 * axis) : "0");
+    if (i->imm == w->inner_axis)
+      hdcpu_set(w, i->res[0], hdcpu_ins(w, "trunc i64 %s to i32", w->lane0));
+    else
+      hdcpu_set(w, i->res[0], i->imm < w->inner_axis ? span_i32(w, CPU_SPAN_AT + 8 * axis) : "0");
     break;
   case IR_dim: hdcpu_set(w, i->res[0], span_i32(w, CPU_SPAN_DIM + 8 * axis)); break;
   case IR_length: length(w, i); break;
@@ -78,6 +80,7 @@ static void copy_begin(CpuWiden *w) {
   memset(w->val, 0, sizeof *w->val * w->fn->nvalues);
   memset(w->addr, 0, sizeof *w->addr * w->fn->nvalues);
   memset(w->done, 0, w->fn->ninsts);
+  memset(w->group, 0, sizeof *w->group * w->fn->ninsts);
   memset(w->place, 0xff, sizeof *w->place * w->fn->nvalues);
   for (uint32_t k = 0; k < w->fn->body->nparams; k++) {
     const IrValue *p = w->fn->body->params[k];
@@ -158,9 +161,9 @@ static uint32_t count_insts(const IrFunc *fn) {
 }
 
 static void types(CpuWiden *w) {
-  static const char *const names[] = {[IR_BOOL] = "i1", [IR_I8] = "i8", [IR_I16] = "i16", [IR_I32] = "i32",
-                                      [IR_I64] = "i64", [IR_U8] = "i8", [IR_U16] = "i16", [IR_U32] = "i32",
-                                      [IR_U64] = "i64", [IR_F16] = "i16", [IR_BF16] = "i16", [IR_F32] = "float",
+  static const char *const names[] = {[IR_BOOL] = "i1",   [IR_I8] = "i8",   [IR_I16] = "i16",  [IR_I32] = "i32",
+                                      [IR_I64] = "i64",   [IR_U8] = "i8",   [IR_U16] = "i16",  [IR_U32] = "i32",
+                                      [IR_U64] = "i64",   [IR_F16] = "i16", [IR_BF16] = "i16", [IR_F32] = "float",
                                       [IR_F64] = "double"};
   for (int k = IR_BOOL; k <= IR_F64; k++) {
     w->st[k] = names[k];
@@ -186,8 +189,10 @@ static uint32_t mask_bits(const IrFunc *fn, const IrFacts *facts, const CpuTarge
     for (uint32_t k = 0; k < i->nres; k++) {
       const IrType *t = i->res[k]->type;
       if (!hdir_is_scalar(t) || t->kind == IR_BOOL || facts->of[i->res[k]->id].cls != IR_VARYING) continue;
-      if (hdir_bits(t) == 64) n64++;
-      else n32++;
+      if (hdir_bits(t) == 64)
+        n64++;
+      else
+        n32++;
     }
   return n64 > n32 ? 64 : 32;
 }
@@ -205,8 +210,10 @@ static void function(CpuWiden *w, Buf *text) {
   hdb_buf_init(&body, w->a);
   w->out = &body;
   hdcpu_open(w, "start");
-  if (count_insts(w->fn) <= TWO_COPIES) two_copies(w);
-  else one_copy(w);
+  if (count_insts(w->fn) <= TWO_COPIES)
+    two_copies(w);
+  else
+    one_copy(w);
   hdb_putf(text, "; kernel %s, %u lanes, %s\n", w->fn->name, w->width, w->target->cpu);
   if (w->globals.len) hdb_putn(text, w->globals.data, w->globals.len);
   hdb_putf(text, "\ndefine void @\"hd_%s\"(ptr %%args, ptr %%span, ptr %%user) #0 {\nentry:\n", w->fn->name);
@@ -233,7 +240,12 @@ HdStatus hdcpu_widen(const IrFunc *kernel, const CpuTarget *target, const CpuOpt
     return hdb_fail(err, HD_ERR_OPTION, "width", "wanted 1, 2, 4, 8, 16 or 32 lanes, got %d", options->width);
   int32_t rank = hdir_launch_rank(kernel);
   CpuWiden *w = HDB_NEW(a, CpuWiden);
-  *w = (CpuWiden){.a = a, .fn = kernel, .target = target, .options = *options, .err = err, .status = HD_OK,
+  *w = (CpuWiden){.a = a,
+                  .fn = kernel,
+                  .target = target,
+                  .options = *options,
+                  .err = err,
+                  .status = HD_OK,
                   .inner_axis = rank > 1 ? rank - 1 : 0};
   w->facts = hdir_facts(kernel, w->inner_axis, a);
   w->width = options->width ? (uint32_t)options->width : hdcpu_choose_width(kernel, w->facts, target, a);
@@ -248,6 +260,7 @@ HdStatus hdcpu_widen(const IrFunc *kernel, const CpuTarget *target, const CpuOpt
   w->addr = HDB_NEW_N(a, CpuAddr *, kernel->nvalues + 1);
   w->place = HDB_NEW_N(a, uint32_t, kernel->nvalues + 1);
   w->done = HDB_NEW_N(a, bool, kernel->ninsts + 1);
+  w->group = HDB_NEW_N(a, const IrInst *, kernel->ninsts + 1);
   w->leaves_out = HDB_NEW_N(a, bool, kernel->ninsts + 1);
   w->args_at = HDB_NEW_N(a, uint32_t, kernel->body->nparams + 1);
   w->uses = hdir_count_uses(kernel, a);

@@ -129,6 +129,7 @@ typedef struct CpuWiden {
   const char *scratch[3]; /* ptr: a row of 64-bit lanes each    */
   uint32_t   *uses;  /* by value id                              */
   bool       *done;  /* by instruction id: emitted with another */
+  const IrInst **group; /* by instruction id: the first of the stores that it is emitted with */
 } CpuWiden;
 
 /* --- text (emit.c) --- */

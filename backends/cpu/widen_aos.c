@@ -79,28 +79,35 @@ static uint32_t scalar_size(const IrInst *i, bool store) {
   return hdir_is_scalar(t) && (t->size == 4 || t->size == 8) ? t->size : 0;
 }
 
-static void take(const CpuWiden *w, const IrInst *i, bool store, const Place *first, Group *g) {
-  Place p;
-  if (i->op != (store ? IR_store : IR_load) || g->n == GROUP || w->done[i->id] || scalar_size(i, store) != g->size)
-    return;
-  if (i->args[0]->type->space == IR_LOCAL || !place_of(w, i->args[0], &p) || !same_root(first, &p)) return;
-  int64_t off = p.off;
+static void add(Group *g, const IrInst *i, int64_t off) {
   g->m[g->n++] = (Member){i, off};
   if (off < g->lo) g->lo = off;
   if (off + g->size > g->hi) g->hi = off + g->size;
 }
 
-/* All of the group of `i`, in order. For stores also those before it. */
+/* Takes `i` if it belongs to the group. False at a store that may write where a member does, which must stay before it. */
+static bool take(const CpuWiden *w, const IrInst *i, bool store, const Place *first, Group *g) {
+  Place p;
+  if (i->op != (store ? IR_store : IR_load) || i->args[0]->type->space == IR_LOCAL) return true;
+  if (!place_of(w, i->args[0], &p) || !same_root(first, &p)) return !store;
+  if (g->n == GROUP || w->done[i->id] || w->group[i->id]) return !store;
+  if (scalar_size(i, store) == g->size) add(g, i, p.off); /* else another field, apart from all members */
+  return true;
+}
+
+/* All of the group that begins with `i`, in order; for stores as noted, if they were. */
 static bool collect(const CpuWiden *w, const IrInst *i, bool store, Group *g) {
-  Place first;
+  Place first, p;
   *g = (Group){.size = scalar_size(i, store)};
   if (!g->size || !place_of(w, i->args[0], &first)) return false;
   g->lo = first.off;
   g->hi = first.off;
-  const IrInst *at = i;
   uint32_t left = LOOK;
-  while (store && at->prev && left-- && !ends_group(at->prev, true)) at = at->prev;
-  for (left = LOOK; at && left-- && !ends_group(at, store); at = at->next) take(w, at, store, &first, g);
+  bool noted = w->group[i->id] != NULL;
+  for (const IrInst *at = i; at && left-- && !ends_group(at, store); at = at->next) {
+    if (noted && w->group[at->id] == i && place_of(w, at->args[0], &p)) add(g, at, p.off);
+    if (!noted && !take(w, at, store, &first, g)) break;
+  }
   CpuAddr a = *w->addr[first.root->res[0]->id];
   if (first.row)
     a.off -= hdir_const_i64(first.root->args[first.root->nargs - 1]) * first.root->res[0]->type->elem->size;
@@ -428,14 +435,24 @@ static uint32_t run_length(const Group *g, int64_t at) {
   return n;
 }
 
+static bool store_pays(const Group *g) {
+  if (g->at.at == AT_UNIFORM || (g->at.at == AT_AFFINE && !g->at.rstride && g->at.stride == g->size)) return false;
+  for (int64_t o = g->lo; o < g->hi; o += g->size)
+    if (wanted(g, o) && run_length(g, o) < 2 && !(o > g->lo && wanted(g, o - g->size))) return false; /* scattered */
+  return true;
+}
+
+/* The group is found at its first member and noted with each; the last one stores. */
 bool hdcpu_store_fields(CpuWiden *w, const IrInst *i) {
   Group g;
-  if (w->width < ROW / 4 || !hdcpu_all_on(w) || !collect(w, i, true, &g)) return false;
-  if (g.at.at == AT_UNIFORM || (g.at.at == AT_AFFINE && !g.at.rstride && g.at.stride == g.size)) return false;
-  for (int64_t o = g.lo; o < g.hi; o += g.size)
-    if (wanted(&g, o) && run_length(&g, o) < 2 && !(o > g.lo && wanted(&g, o - g.size)))
-      return false;                        /* scattered ones */
-  if (g.m[g.n - 1].inst != i) return true; /* the last one does it */
+  const IrInst *first = w->group[i->id];
+  if (!first) {
+    if (w->width < ROW / 4 || !hdcpu_all_on(w) || !collect(w, i, true, &g) || !store_pays(&g)) return false;
+    for (uint32_t k = 0; k < g.n; k++) w->group[g.m[k].inst->id] = i;
+    return true;
+  }
+  collect(w, first, true, &g);
+  if (g.m[g.n - 1].inst != i) return true;
   if (is_triple(w, &g, true)) {
     const char *v[3];
     for (uint32_t k = 0; k < 3; k++) v[k] = stored(w, &g, g.lo + 4 * k);
