@@ -2,7 +2,8 @@
  *
  * A candidate fits if each typed argument has exactly its parameter's type (generic parameters are found by matching
  * the two) and each untyped number can take it. Of those that fit, the one that asks least of the untyped numbers
- * wins (an integer wants to be i32, a float f32), then the one whose parameters say most about their types.
+ * wins (an integer wants to be i32, else f32, else f64, else any other number; a float the same without i32), then
+ * the one whose parameters say most about their types.
  */
 #include "frontend/lang/lower.h"
 
@@ -101,8 +102,10 @@ static bool match_type(Matching *m, const FeTypeRef *p, const IrType *t) {
 static bool literal_fits(Matching *m, FeEx x, const IrType *t) {
   if (!t || !hdfe_is_number(t)) return false;
   if (x.kind == FE_X_FLOAT && !hdir_is_float(t)) return false;
-  IrKind best = x.kind == FE_X_INT ? IR_I32 : IR_F32;
-  m->penalty += t->kind == best ? 0 : (t->kind == IR_F32 || t->kind == IR_F64) ? 1 : 2;
+  static const IrKind order[] = {IR_I32, IR_F32, IR_F64};
+  int asked = x.kind == FE_X_INT ? 0 : 1;
+  while (asked < 3 && t->kind != order[asked]) asked++;
+  m->penalty += asked;
   return true;
 }
 
