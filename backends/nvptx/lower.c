@@ -53,8 +53,7 @@ static const char *quotient(PtxLower *g, int32_t k) {
   const char *mul = launch_u32(g, PTX_LAUNCH_MUL, k), *shift = launch_u32(g, PTX_LAUNCH_SHIFT, k);
   const char *high = hdptx_entry(g, "call i32 @llvm.nvvm.mulhi.ui(i32 %s, i32 %s)", n, mul);
   const char *sum = hdptx_entry(g, "add i32 %s, %s", high, n);
-  const char *by = hdptx_entry(g, "and i32 %s, 31", shift);
-  return g->rest[k] = hdptx_entry(g, "lshr i32 %s, %s", sum, by);
+  return g->rest[k] = hdptx_entry(g, "lshr i32 %s, %s", sum, shift);
 }
 
 const char *hdptx_tid(PtxLower *g, int32_t k) {

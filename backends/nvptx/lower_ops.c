@@ -171,8 +171,8 @@ static const char *half_op(PtxLower *g, IrOp op, const IrType *t, const IrType *
   if (op == IR_abs) return binary(g, "and", "i16", x[0], "32767");
   if (op == IR_copysign)
     return binary(g, "or", "i16", binary(g, "and", "i16", x[0], "32767"), binary(g, "and", "i16", x[1], "-32768"));
-  const char *wide[2] = {NULL, NULL};
-  for (size_t k = 0; k < strlen(hdir_ops[op].operands) && k < 2; k++) wide[k] = hdptx_cvt(g, t, &f32_type, x[k]);
+  const char *wide[3] = {"0", "0", "0"};
+  for (size_t k = 0; k < strlen(hdir_ops[op].operands) && k < 3; k++) wide[k] = hdptx_cvt(g, t, &f32_type, x[k]);
   if (op == IR_min || op == IR_max)
     return choose(g, compare(g, op == IR_min ? IR_lt : IR_gt, &f32_type, wide), "i16", x[0], x[1]);
   bool is_test = res->kind == IR_BOOL;
@@ -227,7 +227,7 @@ const char *hdptx_op(PtxLower *g, IrOp op, const IrType *t, const IrType *res, c
 }
 
 void hdptx_pure(PtxLower *g, const IrInst *i) {
-  const char *x[3] = {NULL, NULL, NULL}, *r = NULL;
+  const char *x[3] = {"0", "0", "0"}, *r = NULL;
   if (i->nres == 1 && i->nargs >= 1 && i->nargs <= 3 && hdir_is_scalar(i->args[0]->type) &&
       hdir_is_scalar(i->res[0]->type)) {
     for (uint32_t k = 0; k < i->nargs; k++) x[k] = hdptx_get(g, i->args[k]);

@@ -19,7 +19,7 @@ static const char *passes_of(int32_t opt_level) { return opt_level > 0 ? "functi
 static HdStatus known_target(const PtxTarget *want, Arena *a, HdError *err, PtxTarget *out) {
   HD_TRY(hdllvm_open(err));
   const char *version = hdllvm_version(NULL);
-  int major = version ? atoi(version) : 0;
+  long major = version ? strtol(version, NULL, 10) : 0;
   int32_t most = major >= 21 ? INT32_MAX : major == 20 ? 100 : 90;
   *out = *want;
   return want->sm <= most ? HD_OK : hdptx_target(most == 100 ? "sm_100" : "sm_90", a, err, out);

@@ -153,6 +153,7 @@ inline bool IsElementwise(int op) {
 
 // A kernel with all ops on a type: inputs a, b, c, and an output for each op. `outputs` gets the types of these.
 inline std::string AllOps(size_t t, std::vector<size_t> *outputs, std::vector<std::string> *names = nullptr) {
+  outputs->clear();
   std::string ty = Types()[t], head = "kernel @ops_" + ty + "(", body = "  %i: i32 = tid 0\n";
   for (const char *v : {"a", "b", "c"}) {
     head += std::string("%x") + v + ": array<" + ty + ", 1>, ";

@@ -1,0 +1,166 @@
+// bench/ptx/twins.cu -- kernels of bench/workloads as one writes them in CUDA C, for compare.sh: 32-bit lengths and
+// strides, one thread an element, the same arithmetic. Pointers are not `restrict`, as arrays of the language may overlap.
+#include <cstdint>
+
+struct V3 {
+  float x, y, z;
+};
+static __device__ V3 v3(float x, float y, float z) { return {x, y, z}; }
+static __device__ V3 operator+(V3 a, V3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+static __device__ V3 operator-(V3 a, V3 b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+static __device__ V3 operator*(V3 a, float s) { return {a.x * s, a.y * s, a.z * s}; }
+static __device__ float dot(V3 a, V3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+static __device__ float length(V3 a) { return sqrtf(dot(a, a)); }
+static __device__ V3 cross(V3 a, V3 b) { return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
+static __device__ float least(float a, float b) { return a < b ? a : b; }
+static __device__ float most(float a, float b) { return a > b ? a : b; }
+static __device__ int least(int a, int b) { return a < b ? a : b; }
+static __device__ int most(int a, int b) { return a > b ? a : b; }
+
+#define THREAD(i, n)                                                                                                   \
+  int i = blockIdx.x * blockDim.x + threadIdx.x;                                                                       \
+  if (i >= n) return
+
+extern "C" {
+
+__global__ __launch_bounds__(256) void saxpy(float a, const float *x, float *y, int n) {
+  THREAD(i, n);
+  y[i] = a * x[i] + y[i];
+}
+
+__global__ __launch_bounds__(256) void nbody(const V3 *x, int n, float softening, V3 *a) {
+  THREAD(i, n);
+  V3 xi = x[i], sum = {0, 0, 0};
+  for (int j = 0; j < n; j++) {
+    V3 d = x[j] - xi;
+    float s = 1 / sqrtf(dot(d, d) + softening);
+    sum = sum + d * (s * s * s);
+  }
+  a[i] = sum;
+}
+
+__global__ __launch_bounds__(256) void mandelbrot(int limit, int *out, int stride, int rows, int cols) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (c >= cols || r >= rows) return;
+  float cx = -2.0f + 3.0f * float(c) / float(cols), cy = -1.5f + 3.0f * float(r) / float(rows), x = 0, y = 0;
+  int i = 0;
+  while (i < limit && x * x + y * y < 4) {
+    float t = x * x - y * y + cx;
+    y = 2 * x * y + cy;
+    x = t;
+    i++;
+  }
+  out[r * stride + c] = i;
+}
+
+__global__ __launch_bounds__(256) void jacobi(const float *u, float *next, int ustride, int nstride, int rows, int cols) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (c >= cols || r >= rows) return;
+  r++, c++;
+  next[r * nstride + c] = 0.25f * (u[(r - 1) * ustride + c] + u[(r + 1) * ustride + c] + u[r * ustride + c - 1] + u[r * ustride + c + 1]);
+}
+
+struct Quat {
+  float x, y, z, w;
+};
+struct Pose {
+  V3 p;
+  Quat q;
+};
+
+__global__ __launch_bounds__(256) void transforms(const Pose *pose, const int *body, const V3 *x, V3 *out, int n) {
+  THREAD(i, n);
+  Pose b = pose[body[i]];
+  V3 v = x[i], u = {b.q.x, b.q.y, b.q.z};
+  V3 t = cross(u, v) * 2.0f;
+  out[i] = v + t * b.q.w + cross(u, t) + b.p;
+}
+
+__global__ __launch_bounds__(256) void histogram(const int *key, int *bin, int n) {
+  THREAD(i, n);
+  atomicAdd(&bin[key[i]], 1);
+}
+
+static __device__ float box(V3 p, V3 half) {
+  V3 q = v3(fabsf(p.x), fabsf(p.y), fabsf(p.z)) - half;
+  return length(v3(most(q.x, 0.0f), most(q.y, 0.0f), most(q.z, 0.0f))) + least(most(q.x, most(q.y, q.z)), 0.0f);
+}
+static __device__ float torus(V3 p, float ring, float tube) {
+  float q = sqrtf(p.x * p.x + p.z * p.z) - ring;
+  return sqrtf(q * q + p.y * p.y) - tube;
+}
+static __device__ float blend(float a, float b, float k) {
+  float h = most(k - fabsf(a - b), 0.0f) / k;
+  return least(a, b) - 0.25f * h * h * k;
+}
+static __device__ float scene(V3 p) {
+  float d = p.y + 1;
+  d = blend(d, box(p + v3(0, 0.25f, 0), v3(0.6f, 0.5f, 0.4f)) - 0.08f, 0.25f);
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    V3 c = v3(-1.4f + 0.95f * float(i), 0.35f, 0.7f - 0.45f * float(i));
+    d = blend(d, length(p - c) - 0.33f, 0.3f);
+  }
+  return least(d, torus(p - v3(0, 0.85f, 0), 0.75f, 0.14f));
+}
+static __device__ float shadow(V3 p, V3 light) {
+  float r = 1.0f, t = 0.05f;
+  for (int i = 0; i < 48; i++) {
+    float d = scene(p + light * t);
+    if (d < 1e-3f) return 0;
+    r = least(r, 8 * d / t);
+    t += d;
+    if (t > 6) break;
+  }
+  return r;
+}
+static __device__ V3 normalize(V3 v) { return v * (1 / length(v)); }
+
+__global__ __launch_bounds__(256) void sdf(float *image, int stride, int rows, int cols) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= cols || y >= rows) return;
+  V3 eye = v3(0, 0.7f, 4);
+  float w = float(cols), h = float(rows);
+  V3 ray = normalize(v3((2 * float(x) - w) / w, (h - 2 * float(y)) / h - 0.2f, -1.5f));
+  float t = 0, grey = 0.1f;
+  bool hit = false;
+  for (int i = 0; i < 96; i++) {
+    float d = scene(eye + ray * t);
+    if (d < 1e-3f) {
+      hit = true;
+      break;
+    }
+    t += d;
+    if (t > 20) break;
+  }
+  if (hit) {
+    V3 p = eye + ray * t;
+    const float e = 1e-2f;
+    float a = scene(p + v3(e, -e, -e)), b = scene(p + v3(-e, -e, e)), c = scene(p + v3(-e, e, -e)), d = scene(p + v3(e, e, e));
+    V3 n = normalize(v3(a - b - c + d, c + d - a - b, b - a - c + d)), light = v3(0.57735f, 0.57735f, 0.57735f);
+    float lit = dot(n, light);
+    if (lit > 0) grey += 0.9f * lit * shadow(p, light);
+  }
+  image[y * stride + x] = grey;
+}
+
+__global__ __launch_bounds__(256) void density(const V3 *sorted, const int *id, const int *first, int res, float h, float *rho, int n) {
+  THREAD(k, n);
+  V3 p = sorted[k];
+  int cx = least(most(int(p.x * res), 0), res - 1), cy = least(most(int(p.y * res), 0), res - 1), cz = least(most(int(p.z * res), 0), res - 1);
+  int lx = most(cx - 1, 0), ly = most(cy - 1, 0), lz = most(cz - 1, 0);
+  int hx = least(cx + 1, res - 1), hy = least(cy + 1, res - 1), hz = least(cz + 1, res - 1);
+  float h2 = h * h, ih2 = 1 / h2, s = 0;
+  for (int z = lz; z < hz + 1; z++)
+    for (int y = ly; y < hy + 1; y++) {
+      int row = (z * res + y) * res;
+      int end = first[row + hx + 1];
+      for (int j = first[row + lx]; j < end; j++) {
+        V3 d = sorted[j] - p;
+        float q = most(1 - dot(d, d) * ih2, 0.0f);
+        s += q * q * q;
+      }
+    }
+  rho[id[k]] = s;
+}
+}
