@@ -65,6 +65,7 @@ IrFunc *hdir_func_import(IrModule *to, const IrFunc *fn) {
   copy = hdir_func_new(to, fn->name, fn->is_kernel, body->nparams, params, fn->nresults,
                        import_types(to, fn->nresults, fn->results));
   copy->fast = fn->fast;
+  copy->rank = fn->rank;
   copy->loc = fn->loc;
   if (fn->loc.line && to != fn->module) copy->loc.file = hdir_file(to, fn->module->files[fn->loc.file]);
   IrValue **map = HDB_NEW_N(to->arena, IrValue *, fn->nvalues);

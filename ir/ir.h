@@ -109,6 +109,7 @@ struct IrFunc {
   const char    *name;
   bool           is_kernel; /* kernels return nothing                                                */
   bool           fast;      /* may use approximations (DESIGN: fast mode)                            */
+  int32_t        rank;      /* axes of a launch, of which passes may drop some uses; 0 not noted     */
   IrRegion      *body;      /* its params are the function's                                         */
   uint32_t       nresults;
   const IrType **results;

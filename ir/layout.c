@@ -26,7 +26,7 @@ static void reach(Reached *r, const IrFunc *fn) {
   HDB_PUSH(r->arena, r->list, r->n, r->cap, fn);
 }
 
-int32_t hdir_launch_rank(const IrFunc *kernel) {
+int32_t hdir_seen_rank(const IrFunc *kernel) {
   Arena *a = kernel->module->arena;
   ArenaMark mark = hdb_mark(a);
   Reached r = {.arena = a};
@@ -42,3 +42,10 @@ int32_t hdir_launch_rank(const IrFunc *kernel) {
   hdb_reset(a, mark);
   return rank;
 }
+
+int32_t hdir_launch_rank(const IrFunc *kernel) {
+  int32_t seen = hdir_seen_rank(kernel);
+  return seen > kernel->rank ? seen : kernel->rank;
+}
+
+void hdir_keep_rank(IrFunc *kernel) { kernel->rank = hdir_launch_rank(kernel); }

@@ -8,8 +8,12 @@ HD_BEGIN_DECLS
 /* Offset of each parameter, in order, each aligned as its type (arrays to 8); returns the block's size. */
 uint32_t hdir_args_layout(const IrFunc *kernel, uint32_t offset[]);
 
-/* The highest axis that tid, dim use, plus one; calls are followed. */
+/* The highest axis that tid and dim use, plus one; calls are followed. */
+int32_t hdir_seen_rank(const IrFunc *kernel);
+/* The axes of a launch: as seen, or more if the kernel says so. */
 int32_t hdir_launch_rank(const IrFunc *kernel);
+/* Note it, before passes drop a tid: code and launches must agree on the axis that runs along the lanes. */
+void    hdir_keep_rank(IrFunc *kernel);
 
 HD_END_DECLS
 #endif

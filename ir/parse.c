@@ -601,6 +601,10 @@ static bool parse_func(Parser *p, bool is_kernel) {
   if (hdir_func_find(p->m, name.text)) return FAIL(p, name, "the function @%.60s is there already", name.text);
   p->fn = hdir_func_new(p->m, name.text, is_kernel, params.types.n, (const IrType *const *)params.types.at, results.n,
                         (const IrType *const *)results.at);
+  int64_t rank = 0;
+  if (is_kernel && accept_word(p, "rank") && !parse_count(p, "the axes of a launch", 1, HD_MAX_DIMS, &rank))
+    return false;
+  p->fn->rank = (int32_t)rank;
   p->fn->fast = accept_word(p, "fast");
   if (!expect_mark(p, '{', "'{'") || !parse_loc(p, &p->fn->loc)) return false;
   hdb_map_init(&p->values, p->arena);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "ir/ir.h"
+#include "ir/layout.h"
 #include "ir/text.h"
 
 /* --- names --- */
@@ -284,6 +285,7 @@ void hdir_print_func(Buf *b, const IrFunc *fn, const IrPrint *how) {
     hdb_put(b, k ? ", " : " -> ");
     hdir_type_print(b, fn->results[k]);
   }
+  if (fn->rank > hdir_seen_rank(fn)) hdb_putf(b, " rank %d", fn->rank);
   hdb_put(b, fn->fast ? " fast {" : " {");
   print_loc(&p, fn->loc);
   print_notes(&p, fn->body->nparams, fn->body->params, 0, NULL);

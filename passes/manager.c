@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "ir/layout.h"
 #include "passes/pipeline.h"
 
 const OptPass hdopt_passes[] = {
@@ -18,7 +19,7 @@ enum { NPASSES = sizeof hdopt_passes / sizeof *hdopt_passes };
 
 typedef struct Name { /* one of a list separated by commas */
   const char *at;
-  size_t      len;
+  size_t len;
 } Name;
 
 /* The next name of a list, its blanks cut off; false at the end. */
@@ -51,7 +52,7 @@ static const OptPipeline *find_pipeline(const Name *n) {
 }
 
 static HdStatus unknown_pass(OptContext *cx, const Name *n) {
-  char   known[200];
+  char known[200];
   size_t len = 0;
   for (const OptPass *p = hdopt_passes; p->name && len < sizeof known; p++) {
     len += (size_t)snprintf(known + len, sizeof known - len, "%s ", p->name);
@@ -80,9 +81,9 @@ static double now_ms(void) {
 
 static HdStatus run_pass(const OptPass *p, IrFunc *fn, OptContext *cx, bool *changed) {
   const ArenaMark mark = hdb_mark(cx->scratch);
-  const double    start = cx->after ? now_ms() : 0;
+  const double start = cx->after ? now_ms() : 0;
   *changed = p->run(fn, cx);
-  const double    ms = cx->after ? now_ms() - start : 0;
+  const double ms = cx->after ? now_ms() - start : 0;
   hdb_reset(cx->scratch, mark);
   if (cx->after) cx->after(cx->user, p->name, fn, *changed, ms);
   return cx->verify ? hdir_verify_func(fn, cx->err) : HD_OK;
@@ -92,7 +93,7 @@ static HdStatus run_passes(IrModule *m, const char *list, OptContext *cx) {
   Name n;
   while (next_name(&list, &n)) {
     const OptPass *p = find_pass(&n);
-    bool           changed;
+    bool changed;
     for (uint32_t k = 0; k < m->nfuncs; k++) HD_TRY(run_pass(p, m->funcs[k], cx, &changed));
   }
   return HD_OK;
@@ -101,11 +102,11 @@ static HdStatus run_passes(IrModule *m, const char *list, OptContext *cx) {
 /* A pipeline's passes on one function; one whose last run nothing has changed since has nothing to do. */
 static HdStatus run_on_kernel(IrFunc *fn, const char *list, OptContext *cx) {
   uint32_t now = 1, clean[NPASSES] = {0}; /* when each pass last ended, in changes */
-  Name     n;
+  Name n;
   while (next_name(&list, &n)) {
     const OptPass *p = find_pass(&n);
-    uint32_t      *last = &clean[p - hdopt_passes];
-    bool           changed = false;
+    uint32_t *last = &clean[p - hdopt_passes];
+    bool changed = false;
     if (*last == now) continue;
     HD_TRY(run_pass(p, fn, cx, &changed));
     now += changed;
@@ -122,6 +123,8 @@ static void keep_kernels(IrModule *m) {
 
 static HdStatus run_list(IrModule *m, const char *list, OptContext *cx) {
   HD_TRY(check_names(cx, list));
+  for (uint32_t k = 0; k < m->nfuncs; k++)
+    if (m->funcs[k]->is_kernel) hdir_keep_rank(m->funcs[k]);
   Name n;
   while (next_name(&list, &n)) {
     const OptPipeline *line = find_pipeline(&n);
@@ -141,8 +144,8 @@ static HdStatus run_list(IrModule *m, const char *list, OptContext *cx) {
 
 /* The scratch arena is ours, so memory that runs out has to be met here, where it can be freed. */
 static HdStatus run_with_scratch(IrModule *m, const char *list, OptContext *given) {
-  Arena      scratch;
-  jmp_buf    oom, *outer = m->arena->on_oom;
+  Arena scratch;
+  jmp_buf oom, *outer = m->arena->on_oom;
   OptContext cx = *given;
   hdb_arena_init(&scratch, m->arena->mem);
   cx.scratch = &scratch;
@@ -151,9 +154,7 @@ static HdStatus run_with_scratch(IrModule *m, const char *list, OptContext *give
     m->arena->on_oom = &oom;
     status = run_list(m, list, &cx);
   }
-  else {
-    status = hdb_fail(cx.err, HD_ERR_NOMEM, "", "while optimising module '%s'", m->name);
-  }
+  else { status = hdb_fail(cx.err, HD_ERR_NOMEM, "", "while optimising module '%s'", m->name); }
   m->arena->on_oom = outer;
   hdb_arena_free(&scratch);
   return status;

@@ -2,6 +2,7 @@
 #include <random>
 #include <vector>
 
+#include "ir/layout.h"
 #include "tests/ir/ir_testing.h"
 
 namespace {
@@ -166,6 +167,20 @@ TEST_F(ParseTest, LongNumbersAreBounded) {
   EXPECT_STREQ(err.detail, "a number has at most 800 digits");
   EXPECT_NE(ParseGood("func @f() -> f64 { return 0." + digits.substr(0, 799) + "f64 }"), nullptr);
   EXPECT_EQ(Parse("func @f() -> f64 { return 1e99999999999999999999f64 }"), nullptr);
+}
+
+TEST_F(ParseTest, TheRankOfALaunchIsKeptWhereItCannotBeSeen) {
+  const char *seen = "kernel @k() {\n  %i: i32 = tid 1\n  return\n}\n", *hidden = "kernel @k() rank 3 fast {\n  return\n}\n";
+  IrModule   *a = ParseGood(seen), *b = ParseGood(hidden);
+  hdir_keep_rank(a->funcs[0]);
+  EXPECT_EQ(hdir_launch_rank(a->funcs[0]), 2);
+  EXPECT_EQ(Print(a), seen);
+  EXPECT_EQ(hdir_launch_rank(b->funcs[0]), 3);
+  EXPECT_EQ(Print(b), hidden);
+  hdir_unlink(a->funcs[0]->body->first);
+  EXPECT_EQ(hdir_launch_rank(a->funcs[0]), 2);
+  EXPECT_EQ(Parse("kernel @k() rank 5 { return }"), nullptr);
+  EXPECT_EQ(Parse("func @f() rank 1 { return }"), nullptr);
 }
 
 // Every prefix of a module, and the module with bytes changed: an error or a module, and what is a module is printed and
