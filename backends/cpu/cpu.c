@@ -20,17 +20,22 @@ static HdStatus check_object(const IrFunc *kernel, const CpuCode *code, Arena *a
   return hdb_fail(err, HD_ERR_COMPILE, kernel->name, "the code of kernel '%s' would call %s", kernel->name, foreign);
 }
 
-HdStatus hdcpu_compile(const IrFunc *kernel, const CpuTarget *target, const CpuOptions *options, unsigned emit, Arena *a,
-                       HdError *err, CpuCode *out) {
+HdStatus hdcpu_compile(const IrFunc *kernel, const CpuTarget *target, const CpuOptions *options, unsigned emit,
+                       Arena *a, HdError *err, CpuCode *out) {
   CpuCode code = {.symbol = hdb_printf(a, "hd_%s", kernel->name)};
-  Buf     text;
-  double  start = now_ms();
+  Buf text;
+  double start = now_ms();
   hdb_buf_init(&text, a);
   HD_TRY(hdcpu_widen(kernel, target, options, &text, err, &code.width));
   code.widen_ms = now_ms() - start;
   if (emit & CPU_EMIT_LLVM) code.llvm = text.data;
-  LlvmJob job = {.name = kernel->name, .text = text.data, .text_len = text.len, .triple = target->triple,
-                 .cpu = target->cpu, .features = target->features, .passes = passes_of(options->opt_level),
+  LlvmJob job = {.name = kernel->name,
+                 .text = text.data,
+                 .text_len = text.len,
+                 .triple = target->triple,
+                 .cpu = target->cpu,
+                 .features = target->features,
+                 .passes = passes_of(options->opt_level),
                  .codegen = options->opt_level > 0 ? 2 : 0};
   /* Emission changes LLVM's module, so assembly and object are a job each. */
   LlvmResult result = {0};

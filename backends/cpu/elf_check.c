@@ -45,7 +45,7 @@ const char *hdcpu_foreign_symbol(const void *object, size_t size, Arena *a) {
   Elf64_Shdr *table = hdb_copy(a, (const char *)object + h.e_shoff, h.e_shnum * sizeof *table);
   for (uint32_t k = 0; k < h.e_shnum; k++) {
     if (table[k].sh_type != SHT_SYMTAB) continue;
-    uint64_t    bytes = 0, names_size = 0;
+    uint64_t bytes = 0, names_size = 0;
     const char *syms = section(object, size, table, h.e_shnum, k, &bytes);
     const char *names = section(object, size, table, h.e_shnum, table[k].sh_link, &names_size);
     if (!syms || !names || !names_size) return "(no symbol table)";

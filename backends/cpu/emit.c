@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 const char *hdcpu_fmt(CpuWiden *w, const char *fmt, ...) {
-  char    small[256];
+  char small[256];
   va_list ap;
   va_start(ap, fmt);
   int n = vsnprintf(small, sizeof small, fmt, ap);
@@ -23,7 +23,7 @@ const char *hdcpu_fmt(CpuWiden *w, const char *fmt, ...) {
 }
 
 static void put_v(Buf *b, const char *fmt, va_list ap) {
-  char    small[512];
+  char small[512];
   va_list again;
   va_copy(again, ap);
   int n = vsnprintf(small, sizeof small, fmt, ap);
@@ -38,7 +38,7 @@ static void put_v(Buf *b, const char *fmt, va_list ap) {
 }
 
 const char *hdcpu_name(CpuWiden *w) {
-  char     s[16], *p = s + sizeof s;
+  char s[16], *p = s + sizeof s;
   uint32_t n = w->next_name++;
   *--p = 0;
   do *--p = (char)('0' + n % 10);
@@ -50,7 +50,7 @@ const char *hdcpu_name(CpuWiden *w) {
 
 const char *hdcpu_ins(CpuWiden *w, const char *fmt, ...) {
   const char *name = hdcpu_name(w);
-  va_list     ap;
+  va_list ap;
   hdb_put(w->out, "  ");
   hdb_put(w->out, name);
   hdb_put(w->out, " = ");
@@ -72,7 +72,7 @@ void hdcpu_line(CpuWiden *w, const char *fmt, ...) {
 
 const char *hdcpu_entry(CpuWiden *w, const char *fmt, ...) {
   const char *name = hdcpu_name(w);
-  va_list     ap;
+  va_list ap;
   hdb_put(&w->entry, "  ");
   hdb_put(&w->entry, name);
   hdb_put(&w->entry, " = ");
@@ -91,9 +91,9 @@ void hdcpu_declare(CpuWiden *w, const char *ret, const char *name, const char *p
 
 const char *hdcpu_call(CpuWiden *w, const char *ret, const char *name, const char *params, const char *fmt, ...) {
   hdcpu_declare(w, ret, name, params);
-  bool        has = strcmp(ret, "void") != 0;
+  bool has = strcmp(ret, "void") != 0;
   const char *res = has ? hdcpu_name(w) : NULL;
-  va_list     ap;
+  va_list ap;
   hdb_put(w->out, "  ");
   if (has) hdb_put(w->out, res), hdb_put(w->out, " = ");
   hdb_putf(w->out, "call %s @%s(", ret, name);
@@ -210,7 +210,7 @@ static const char *float_text(CpuWiden *w, const IrType *t, uint64_t bits) {
     if ((b & 0x7fffffff) > 0x7f800000) {
       d = (uint64_t)(b >> 31) << 63 | 0x7ffull << 52 | (uint64_t)(b & 0x7fffff) << 29;
     } else {
-      float  f;
+      float f;
       double x;
       memcpy(&f, &b, 4);
       x = f;
@@ -272,7 +272,8 @@ const char *hdcpu_v(CpuWiden *w, const IrValue *v) {
   CpuVal *at = &w->val[v->id];
   if (at->v) return at->v;
   const char *s = hdcpu_s(w, v), *st = w->st[v->type->kind];
-  if (v->type->kind == IR_BOOL) return keep(w, v, hdcpu_ins(w, "select i1 %s, %s %s, %s %s", s, w->mt, w->all, w->mt, w->none));
+  if (v->type->kind == IR_BOOL)
+    return keep(w, v, hdcpu_ins(w, "select i1 %s, %s %s, %s %s", s, w->mt, w->all, w->mt, w->none));
   const char *flat = hdcpu_splat(w, st, s);
   const IrFact *f = &w->facts->of[v->id];
   if (f->cls == IR_AFFINE) {

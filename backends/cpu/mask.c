@@ -99,8 +99,8 @@ const char *hdcpu_any(CpuWiden *w, const char *mask) {
   uint32_t n = w->width;
   if (w->mask_bits == 1) return hdcpu_ins(w, "icmp ne i%u %s, 0", n, packed(w, mask, n));
   const char *m = fold(w, mask, "or", &n);
-  const char *i1 = m == mask ? hdcpu_i1(w, m)
-                             : hdcpu_ins(w, "icmp slt <%u x i%u> %s, zeroinitializer", n, w->mask_bits, m);
+  const char *i1 =
+      m == mask ? hdcpu_i1(w, m) : hdcpu_ins(w, "icmp slt <%u x i%u> %s, zeroinitializer", n, w->mask_bits, m);
   return hdcpu_ins(w, "icmp ne i%u %s, 0", n, packed(w, i1, n));
 }
 
@@ -110,8 +110,8 @@ const char *hdcpu_all(CpuWiden *w, const char *mask) {
   uint32_t n = w->width;
   if (w->mask_bits == 1) return hdcpu_ins(w, "icmp eq i%u %s, -1", n, packed(w, mask, n));
   const char *m = fold(w, mask, "and", &n);
-  const char *i1 = m == mask ? hdcpu_i1(w, m)
-                             : hdcpu_ins(w, "icmp slt <%u x i%u> %s, zeroinitializer", n, w->mask_bits, m);
+  const char *i1 =
+      m == mask ? hdcpu_i1(w, m) : hdcpu_ins(w, "icmp slt <%u x i%u> %s, zeroinitializer", n, w->mask_bits, m);
   return hdcpu_ins(w, "icmp eq i%u %s, -1", n, packed(w, i1, n));
 }
 

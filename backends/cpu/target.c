@@ -7,7 +7,7 @@
 
 typedef struct Row {
   const char *name;
-  CpuTarget   target;
+  CpuTarget target;
 } Row;
 
 /* clang-format off */
@@ -47,14 +47,14 @@ HdStatus hdcpu_target(const char *name, Arena *a, HdError *err, CpuTarget *out) 
   int host = host_row(), found = -1;
   if (!name || !strcmp(name, "host")) {
     if (host < 0)
-      return hdb_fail(err, HD_ERR_TARGET, "host", "this machine has none of the levels x86-64-v2, x86-64-v3, "
-                                                  "x86-64-v4, aarch64");
+      return hdb_fail(err, HD_ERR_TARGET, "host",
+                      "this machine has none of the levels x86-64-v2, x86-64-v3, "
+                      "x86-64-v4, aarch64");
     found = host;
   }
   for (int i = 0; i < NROWS && found < 0; i++)
     if (!strcmp(name, rows[i].name)) found = i;
-  if (found < 0)
-    return hdb_fail(err, HD_ERR_TARGET, name, "wanted host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64");
+  if (found < 0) return hdb_fail(err, HD_ERR_TARGET, name, "wanted host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64");
   *out = rows[found].target;
   out->is_host = runs_here(found, host);
   return HD_OK;

@@ -9,7 +9,7 @@
 
 typedef struct Form { /* scalar or for each lane */
   CpuWiden *w;
-  bool      vec;
+  bool vec;
 } Form;
 
 static const char *ity(Form f, uint32_t bits) { return hdcpu_ity(f.w, bits, f.vec); }
@@ -21,7 +21,7 @@ static const IrType f32_type = {.kind = IR_F32}, f64_type = {.kind = IR_F64};
 
 static const char *fconst(Form f, uint32_t bits, double x) {
   uint64_t b = 0;
-  float    s = (float)x;
+  float s = (float)x;
   memcpy(&b, bits == 64 ? (const void *)&x : (const void *)&s, bits / 8);
   return hdcpu_const(f.w, bits == 64 ? &f64_type : &f32_type, f.vec, b);
 }
@@ -65,7 +65,9 @@ static const char *fma_f32(Form f, const char *const x[]) {
 /* f64: the C library's, lane by lane. */
 static const char *fma_f64(Form f, const char *const x[]) {
   CpuWiden *w = f.w;
-  if (!f.vec) return hdcpu_call(w, "double", "fma", "double, double, double", "double %s, double %s, double %s", x[0], x[1], x[2]);
+  if (!f.vec)
+    return hdcpu_call(w, "double", "fma", "double, double, double", "double %s, double %s, double %s", x[0], x[1],
+                      x[2]);
   const char *all = "zeroinitializer", *ty = fty(f, 64);
   for (uint32_t k = 0; k < w->width; k++) {
     const char *v[3];
@@ -168,7 +170,8 @@ static const char *f64_to_f32_odd(Form f, const char *x) {
 static const char *i64_to_f64_sticky(Form f, bool sign, const char *x) {
   const char *l = ity(f, 64);
   const char *low = op2(f, "and", l, x, iconst(f, 64, 0x7ff));
-  const char *sticky = choose(f, op2(f, "icmp ne", l, low, iconst(f, 64, 0)), l, iconst(f, 64, 0x800), iconst(f, 64, 0));
+  const char *sticky =
+      choose(f, op2(f, "icmp ne", l, low, iconst(f, 64, 0)), l, iconst(f, 64, 0x800), iconst(f, 64, 0));
   const char *cut = op2(f, "or", l, op2(f, "and", l, x, iconst(f, 64, -0x800)), sticky);
   const char *size = x;
   if (sign) {
@@ -183,26 +186,27 @@ static const char *int_to_float(Form f, const IrType *from, const IrType *to, co
   const char *name = hdir_is_signed(from) ? "sitofp" : "uitofp", *ty = ity(f, hdir_bits(from));
   if (to->kind == IR_F32 || to->kind == IR_F64) return conv(f, name, ty, x, fty(f, hdir_bits(to)));
   if (hdir_bits(from) <= 16) return f32_to_short(f, to, conv(f, name, ty, x, fty(f, 32)));
-  const char *d = hdir_bits(from) == 64 ? i64_to_f64_sticky(f, hdir_is_signed(from), x) : conv(f, name, ty, x, fty(f, 64));
+  const char *d =
+      hdir_bits(from) == 64 ? i64_to_f64_sticky(f, hdir_is_signed(from), x) : conv(f, name, ty, x, fty(f, 64));
   return f32_to_short(f, to, f64_to_f32_odd(f, d));
 }
 
 /* LLVM's saturating conversions are taken apart lane by lane on x86, so: clamp first, then convert what is in range. */
 static const char *saturate(Form f, uint32_t fbits, uint32_t ibits, bool sign, const char *x) {
   const char *s = fty(f, fbits), *i = ity(f, ibits);
-  double      low = sign ? (ibits == 64 ? -0x1p63 : -0x1p31) : 0;
-  double      high = ibits == 64 ? (sign ? 0x1p63 : 0x1p64) : (sign ? 0x1p31 : 0x1p32);
+  double low = sign ? (ibits == 64 ? -0x1p63 : -0x1p31) : 0;
+  double high = ibits == 64 ? (sign ? 0x1p63 : 0x1p64) : (sign ? 0x1p31 : 0x1p32);
   const char *top = fconst(f, fbits, high), *bottom = fconst(f, fbits, low);
   const char *in = choose(f, op2(f, "fcmp olt", s, x, top), s, x, fconst(f, fbits, 0)); /* NaN becomes 0 */
   in = choose(f, op2(f, "fcmp ogt", s, in, bottom), s, in, bottom);
   const char *r = conv(f, sign ? "fptosi" : "fptoui", s, in, i);
-  int64_t     max = sign ? (ibits == 64 ? INT64_MAX : INT32_MAX) : -1;
+  int64_t max = sign ? (ibits == 64 ? INT64_MAX : INT32_MAX) : -1;
   return choose(f, op2(f, "fcmp oge", s, x, top), i, iconst(f, ibits, max), r);
 }
 
 static const char *float_to_int(Form f, uint32_t fbits, const IrType *to, const char *x) {
   uint32_t bits = hdir_bits(to);
-  bool     sign = hdir_is_signed(to);
+  bool sign = hdir_is_signed(to);
   if (bits >= 32) return saturate(f, fbits, bits, sign, x);
   const char *i = ity(f, 32), *r = saturate(f, fbits, 32, true, x);
   const char *low = iconst(f, 32, sign ? -(1ll << (bits - 1)) : 0);
@@ -223,7 +227,10 @@ static const char *int_to_int(Form f, const IrType *from, const IrType *to, cons
 static const char *from_bool(Form f, const IrType *to, const char *x) {
   const char *i1 = f.vec ? hdcpu_i1(f.w, x) : x;
   if (hdir_is_int(to)) return conv(f, "zext", bty(f), i1, ity(f, hdir_bits(to)));
-  uint64_t one = to->kind == IR_F16 ? 0x3c00 : to->kind == IR_BF16 ? 0x3f80 : to->kind == IR_F32 ? 0x3f800000 : 0x3ffull << 52;
+  uint64_t one = to->kind == IR_F16    ? 0x3c00
+                 : to->kind == IR_BF16 ? 0x3f80
+                 : to->kind == IR_F32  ? 0x3f800000
+                                       : 0x3ffull << 52;
   return choose(f, i1, hdcpu_type(f.w, to, f.vec), hdcpu_const(f.w, to, f.vec, one), hdcpu_zero(f.w, to, f.vec));
 }
 
@@ -252,7 +259,8 @@ static const char *float_to_float(Form f, const IrType *from, const IrType *to, 
     return to->kind == IR_F32 ? x : conv(f, "fpext", fty(f, 32), x, fty(f, 64));
   }
   if (short_to) return f32_to_short(f, to, from->kind == IR_F32 ? x : f64_to_f32_odd(f, x));
-  return from->kind == IR_F32 ? conv(f, "fpext", fty(f, 32), x, fty(f, 64)) : conv(f, "fptrunc", fty(f, 64), x, fty(f, 32));
+  return from->kind == IR_F32 ? conv(f, "fpext", fty(f, 32), x, fty(f, 64))
+                              : conv(f, "fptrunc", fty(f, 64), x, fty(f, 32));
 }
 
 const char *hdcpu_cvt(CpuWiden *w, const IrType *from, const IrType *to, bool vec, const char *x) {

@@ -13,8 +13,10 @@ static const char *text_global(CpuWiden *w, const char *s) {
   have = hdcpu_fmt(w, "@t%u", w->next_global++);
   hdb_putf(&w->globals, "%s = private unnamed_addr constant [%zu x i8] c\"", have, strlen(s) + 1);
   for (const unsigned char *c = (const unsigned char *)s; *c; c++) {
-    if (*c >= ' ' && *c < 127 && *c != '"' && *c != '\\') hdb_putc(&w->globals, (char)*c);
-    else hdb_putf(&w->globals, "\\%02X", *c);
+    if (*c >= ' ' && *c < 127 && *c != '"' && *c != '\\')
+      hdb_putc(&w->globals, (char)*c);
+    else
+      hdb_putf(&w->globals, "\\%02X", *c);
   }
   hdb_put(&w->globals, "\\00\"\n");
   hdb_map_set_str(&w->params, key, (void *)(uintptr_t)have);
@@ -38,8 +40,10 @@ static void put(CpuWiden *w, uint32_t offset, const char *type, const char *x) {
 /* An operand of the lane that failed, as i64. */
 static const char *of_lane(CpuWiden *w, const IrValue *v, const char *lane) {
   const char *st = w->st[v->type->kind], *x;
-  if (hdir_is_const(v) || w->facts->of[v->id].cls == IR_UNIFORM) x = hdcpu_s(w, v);
-  else x = hdcpu_ins(w, "extractelement %s %s, i32 %s", w->vt[v->type->kind], hdcpu_v(w, v), lane);
+  if (hdir_is_const(v) || w->facts->of[v->id].cls == IR_UNIFORM)
+    x = hdcpu_s(w, v);
+  else
+    x = hdcpu_ins(w, "extractelement %s %s, i32 %s", w->vt[v->type->kind], hdcpu_v(w, v), lane);
   if (hdir_bits(v->type) == 64) return x;
   return hdcpu_ins(w, "%s %s %s to i64", hdir_is_signed(v->type) ? "sext" : "zext", st, x);
 }
@@ -80,8 +84,8 @@ static void cold(CpuWiden *w, const IrInst *i, const char *bad, const char *done
 
 void hdcpu_report(CpuWiden *w, const IrInst *i) {
   const IrValue *c = i->args[0];
-  const char    *done = hdcpu_label(w), *fail = hdcpu_label(w), *bad = hdcpu_on(w), *ok;
-  uint32_t       mark;
+  const char *done = hdcpu_label(w), *fail = hdcpu_label(w), *bad = hdcpu_on(w), *ok;
+  uint32_t mark;
   if (hdir_is_const(c) || w->facts->of[c->id].cls == IR_UNIFORM) {
     ok = hdcpu_s(w, c);
   } else {

@@ -60,15 +60,16 @@ static const char *divide(CpuWiden *w, const IrType *t, bool vec, const char *x,
 
 const char *hdcpu_div(CpuWiden *w, const IrType *t, bool vec, const char *x, const char *y, bool rem) {
   const char *ty = hdcpu_type(w, t, vec);
-  uint32_t    bits = hdir_bits(t);
-  bool        sign = hdir_is_signed(t);
-  int64_t     c;
+  uint32_t bits = hdir_bits(t);
+  bool sign = hdir_is_signed(t);
+  int64_t c;
   if (constant(y, &c) && c != 0 && c != -1) /* LLVM multiplies by the inverse */
     return hdcpu_ins(w, "%s %s %s, %s", rem ? (sign ? "srem" : "urem") : (sign ? "sdiv" : "udiv"), ty, x, y);
   const char *zero = hdcpu_int(w, bits, vec, 0), *one = hdcpu_int(w, bits, vec, 1);
   const char *none = hdcpu_ins(w, "icmp eq %s %s, %s", ty, y, zero), *bad = none;
   if (sign) {
-    const char *min = hdcpu_ins(w, "icmp eq %s %s, %s", ty, x, hdcpu_int(w, bits, vec, (int64_t)(UINT64_C(1) << (bits - 1))));
+    const char *min =
+        hdcpu_ins(w, "icmp eq %s %s, %s", ty, x, hdcpu_int(w, bits, vec, (int64_t)(UINT64_C(1) << (bits - 1))));
     const char *neg = hdcpu_ins(w, "icmp eq %s %s, %s", ty, y, hdcpu_int(w, bits, vec, -1));
     const char *b = vec ? w->bt : "i1";
     bad = hdcpu_ins(w, "or %s %s, %s", b, none, hdcpu_ins(w, "and %s %s, %s", b, min, neg));
@@ -91,11 +92,10 @@ static const char *high(CpuWiden *w, const char *ty, const char *wide, const cha
 }
 
 const char *hdcpu_mulhi(CpuWiden *w, const IrType *t, bool vec, const char *x, const char *y) {
-  uint32_t    bits = hdir_bits(t);
-  bool        sign = hdir_is_signed(t);
+  uint32_t bits = hdir_bits(t);
+  bool sign = hdir_is_signed(t);
   const char *ty = hdcpu_type(w, t, vec);
-  if (bits < 64)
-    return high(w, ty, hdcpu_ity(w, 2 * bits, vec), hdcpu_int(w, 2 * bits, vec, bits), sign, x, y);
+  if (bits < 64) return high(w, ty, hdcpu_ity(w, 2 * bits, vec), hdcpu_int(w, 2 * bits, vec, bits), sign, x, y);
   if (!vec) return high(w, "i64", "i128", "64", sign, x, y);
   const char *all = "zeroinitializer"; /* lane by lane: vectors of i128 suit no legaliser */
   for (uint32_t k = 0; k < w->width; k++) {

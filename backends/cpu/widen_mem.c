@@ -27,7 +27,7 @@ const char *hdcpu_from_mem(CpuWiden *w, const IrType *t, const char *v) {
 }
 
 static const char *suffix(CpuWiden *w, const IrType *t) {
-  bool     f = t->kind == IR_F32 || t->kind == IR_F64;
+  bool f = t->kind == IR_F32 || t->kind == IR_F64;
   return hdcpu_suffix(w, f ? 'f' : 'i', t->size * 8, true);
 }
 
@@ -62,7 +62,7 @@ static const char *dummy(CpuWiden *w) {
 }
 
 CpuLanes hdcpu_lanes_begin(CpuWiden *w, const char *bits) {
-  CpuLanes    l = {hdcpu_label(w), hdcpu_label(w), hdcpu_name(w), hdcpu_name(w), NULL};
+  CpuLanes l = {hdcpu_label(w), hdcpu_label(w), hdcpu_name(w), hdcpu_name(w), NULL};
   const char *before = w->block;
   hdcpu_line(w, "br label %%%s", l.head);
   hdcpu_open(w, l.head);
@@ -89,16 +89,16 @@ static const char *plain_load(CpuWiden *w, const char *ptr, const IrType *t, uin
 
 static const char *masked_load(CpuWiden *w, const char *ptr, const IrType *t) {
   const char *ty = mem_vec(w, t), *name = hdcpu_fmt(w, "llvm.masked.load.%s.p0", suffix(w, t));
-  return hdcpu_call(w, ty, name, hdcpu_fmt(w, "ptr, i32, %s, %s", w->bt, ty), "ptr %s, i32 %u, %s %s, %s zeroinitializer",
-                    ptr, t->size, w->bt, hdcpu_i1(w, hdcpu_on(w)), ty);
+  return hdcpu_call(w, ty, name, hdcpu_fmt(w, "ptr, i32, %s, %s", w->bt, ty),
+                    "ptr %s, i32 %u, %s %s, %s zeroinitializer", ptr, t->size, w->bt, hdcpu_i1(w, hdcpu_on(w)), ty);
 }
 
 /* Lane by lane. Lanes that are off load from their array's first element if the index differs by lane, else, as that
  * is not in reach, from a place on the stack. */
 static const char *each_load(CpuWiden *w, const CpuAddr *p, const IrType *t) {
   const char *st = hdcpu_mem_type(t), *vt = mem_vec(w, t), *all = "poison", *point = hdcpu_point(w, p, 0);
-  bool        fixed = p->at == AT_AFFINE && !p->rstride && !p->local;
-  bool        guard = !hdcpu_all_on(w) && !p->local && p->at != AT_VARYING;
+  bool fixed = p->at == AT_AFFINE && !p->rstride && !p->local;
+  bool guard = !hdcpu_all_on(w) && !p->local && p->at != AT_VARYING;
   const char *offsets = fixed ? NULL : hdcpu_offsets(w, p, t->size, true);
   const char *bits = guard ? hdcpu_bits(w, hdcpu_on(w)) : NULL;
   for (uint32_t k = 0; k < w->width; k++) {
@@ -118,12 +118,13 @@ static const char *gather(CpuWiden *w, const CpuAddr *p, const IrType *t) {
   const char *on = p->local ? w->all : hdcpu_on(w); /* any place in a local object may be read */
   const char *ptrs = hdcpu_ptrs(w, p, t->size);
   return hdcpu_call(w, ty, name, hdcpu_fmt(w, "<%u x ptr>, i32, %s, %s", w->width, w->bt, ty),
-                    "<%u x ptr> %s, i32 %u, %s %s, %s zeroinitializer", w->width, ptrs, t->size, w->bt, hdcpu_i1(w, on), ty);
+                    "<%u x ptr> %s, i32 %u, %s %s, %s zeroinitializer", w->width, ptrs, t->size, w->bt, hdcpu_i1(w, on),
+                    ty);
 }
 
 static const char *reversed(CpuWiden *w, const IrType *t, const char *v) {
   const char *ty = mem_vec(w, t);
-  Buf         b;
+  Buf b;
   hdb_buf_init(&b, w->a);
   for (uint32_t k = 0; k < w->width; k++) hdb_putf(&b, "%si32 %u", k ? ", " : "", w->width - 1 - k);
   return hdcpu_ins(w, "shufflevector %s %s, %s poison, <%u x i32> <%s>", ty, v, ty, w->width, b.data);
@@ -149,7 +150,7 @@ static const char *scalar_load(CpuWiden *w, const CpuAddr *p, const IrType *t) {
 }
 
 void hdcpu_load(CpuWiden *w, const IrInst *i) {
-  const IrType  *t = i->res[0]->type;
+  const IrType *t = i->res[0]->type;
   const CpuAddr *p = w->addr[i->args[0]->id];
   if (!p || !hdir_is_scalar(t)) {
     hdcpu_fail(w, i, HD_ERR_COMPILE, "a load that is not of a scalar");
@@ -161,8 +162,10 @@ void hdcpu_load(CpuWiden *w, const IrInst *i) {
   }
   if (!p->local && p->at == AT_UNIFORM) { /* facts knows less than the address */
     const char *x = scalar_load(w, p, t);
-    if (t->kind == IR_BOOL) x = hdcpu_ins(w, "select i1 %s, %s %s, %s %s", x, w->mt, w->all, w->mt, w->none);
-    else x = hdcpu_splat(w, w->st[t->kind], x);
+    if (t->kind == IR_BOOL)
+      x = hdcpu_ins(w, "select i1 %s, %s %s, %s %s", x, w->mt, w->all, w->mt, w->none);
+    else
+      x = hdcpu_splat(w, w->st[t->kind], x);
     hdcpu_set(w, i->res[0], x);
     return;
   }
@@ -197,7 +200,7 @@ static void tested_store(CpuWiden *w, const char *ptr, const IrType *t, const ch
 
 static void each_store(CpuWiden *w, const CpuAddr *p, const IrType *t, const char *v) {
   const char *st = hdcpu_mem_type(t), *vt = mem_vec(w, t), *point = hdcpu_point(w, p, 0);
-  bool        fixed = p->at == AT_AFFINE && !p->rstride && !p->local;
+  bool fixed = p->at == AT_AFFINE && !p->rstride && !p->local;
   const char *offsets = fixed ? NULL : hdcpu_offsets(w, p, t->size, false);
   for (uint32_t k = 0; k < w->width; k++) {
     const char *ptr = fixed ? hdcpu_point(w, p, p->stride * k) : hdcpu_lane_ptr(w, point, offsets, k);
@@ -210,8 +213,9 @@ static void each_store(CpuWiden *w, const CpuAddr *p, const IrType *t, const cha
 static void some_store(CpuWiden *w, const CpuAddr *p, const IrType *t, const char *v) {
   const char *st = hdcpu_mem_type(t), *point = hdcpu_point(w, p, 0);
   plain_store(w, hdcpu_scratch(w, 0), t, v, row_align(w, t));
-  hdcpu_line(w, "store %s %s, ptr %s, align 64", w->vt[IR_I64], hdcpu_offsets(w, p, t->size, false), hdcpu_scratch(w, 1));
-  CpuLanes    l = hdcpu_lanes_begin(w, hdcpu_bits(w, hdcpu_on(w)));
+  hdcpu_line(w, "store %s %s, ptr %s, align 64", w->vt[IR_I64], hdcpu_offsets(w, p, t->size, false),
+             hdcpu_scratch(w, 1));
+  CpuLanes l = hdcpu_lanes_begin(w, hdcpu_bits(w, hdcpu_on(w)));
   const char *x = hdcpu_ins(w, "load %s, ptr %s, align %u", st, hdcpu_scratch_lane(w, 0, t->size, l.lane), t->size);
   const char *o = hdcpu_ins(w, "load i64, ptr %s, align 8", hdcpu_scratch_lane(w, 1, 8, l.lane));
   const char *ptr = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", point, o);
@@ -222,8 +226,8 @@ static void some_store(CpuWiden *w, const CpuAddr *p, const IrType *t, const cha
 static void scatter(CpuWiden *w, const CpuAddr *p, const IrType *t, const char *v) {
   const char *ty = mem_vec(w, t), *name = hdcpu_fmt(w, "llvm.masked.scatter.%s.v%up0", suffix(w, t), w->width);
   const char *ptrs = hdcpu_ptrs(w, p, t->size);
-  hdcpu_call(w, "void", name, hdcpu_fmt(w, "%s, <%u x ptr>, i32, %s", ty, w->width, w->bt), "%s %s, <%u x ptr> %s, i32 %u, %s %s",
-             ty, v, w->width, ptrs, t->size, w->bt, hdcpu_i1(w, hdcpu_on(w)));
+  hdcpu_call(w, "void", name, hdcpu_fmt(w, "%s, <%u x ptr>, i32, %s", ty, w->width, w->bt),
+             "%s %s, <%u x ptr> %s, i32 %u, %s %s", ty, v, w->width, ptrs, t->size, w->bt, hdcpu_i1(w, hdcpu_on(w)));
 }
 
 /* A row of a local object is the gang's own: blend. */
@@ -239,7 +243,7 @@ static void row_store(CpuWiden *w, const CpuAddr *p, const IrType *t, const char
 /* All lanes to one place: the last of them wins, as if they ran one after the other. */
 static void uniform_store(CpuWiden *w, const CpuAddr *p, const IrValue *v) {
   const IrType *t = v->type;
-  const char   *st = hdcpu_mem_type(t), *x;
+  const char *st = hdcpu_mem_type(t), *x;
   if (hdir_is_const(v) || w->facts->of[v->id].cls == IR_UNIFORM) {
     x = hdcpu_s(w, v);
     if (t->kind == IR_BOOL) x = hdcpu_ins(w, "zext i1 %s to i8", x);
@@ -259,19 +263,26 @@ static void store_lanes(CpuWiden *w, const CpuAddr *p, const IrType *t, const ch
   bool fixed = p->at == AT_AFFINE && !p->rstride && !p->local;
   if (fixed && p->stride == t->size) {
     const char *ptr = hdcpu_point(w, p, 0);
-    if (hdcpu_all_on(w)) plain_store(w, ptr, t, v, t->size);
-    else if (w->target->isa == CPU_AVX512) masked_store(w, ptr, t, v);
-    else if (has_masked(w, t)) tested_store(w, ptr, t, v);
-    else some_store(w, p, t, v);
+    if (hdcpu_all_on(w))
+      plain_store(w, ptr, t, v, t->size);
+    else if (w->target->isa == CPU_AVX512)
+      masked_store(w, ptr, t, v);
+    else if (has_masked(w, t))
+      tested_store(w, ptr, t, v);
+    else
+      some_store(w, p, t, v);
     return;
   }
   if (fixed && p->stride == -(int64_t)t->size && hdcpu_all_on(w)) {
     plain_store(w, hdcpu_point(w, p, -(int64_t)t->size * (w->width - 1)), t, reversed(w, t, v), t->size);
     return;
   }
-  if (has_gather(w, t)) scatter(w, p, t, v);
-  else if (hdcpu_all_on(w)) each_store(w, p, t, v);
-  else some_store(w, p, t, v);
+  if (has_gather(w, t))
+    scatter(w, p, t, v);
+  else if (hdcpu_all_on(w))
+    each_store(w, p, t, v);
+  else
+    some_store(w, p, t, v);
 }
 
 void hdcpu_store(CpuWiden *w, const IrInst *i) {
@@ -287,6 +298,8 @@ void hdcpu_store(CpuWiden *w, const IrInst *i) {
   }
   if (!p->local && hdcpu_store_fields(w, i)) return;
   const char *x = hdcpu_to_mem(w, v->type, hdcpu_v(w, v));
-  if (p->local && p->at == AT_UNIFORM) row_store(w, p, v->type, x);
-  else store_lanes(w, p, v->type, x);
+  if (p->local && p->at == AT_UNIFORM)
+    row_store(w, p, v->type, x);
+  else
+    store_lanes(w, p, v->type, x);
 }

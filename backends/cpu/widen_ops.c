@@ -13,7 +13,8 @@ static const char *binary(CpuWiden *w, const char *name, const char *ty, const c
 
 static char letter(const IrType *t) { return hdir_is_int(t) ? 'i' : 'f'; }
 
-static const char *intrinsic1(CpuWiden *w, const char *name, const IrType *t, bool vec, const char *x, const char *more) {
+static const char *intrinsic1(CpuWiden *w, const char *name, const IrType *t, bool vec, const char *x,
+                              const char *more) {
   const char *ty = hdcpu_type(w, t, vec);
   const char *full = hdcpu_fmt(w, "llvm.%s.%s", name, hdcpu_suffix(w, letter(t), hdir_bits(t), vec));
   return hdcpu_call(w, ty, full, more ? hdcpu_fmt(w, "%s, i1", ty) : ty, "%s %s%s", ty, x, more ? more : "");
@@ -28,7 +29,7 @@ static const char *choose(CpuWiden *w, bool vec, const char *c, const char *ty, 
 
 static const char *min_max(CpuWiden *w, IrOp op, const IrType *t, bool vec, const char *const x[]) {
   const char *ty = hdcpu_type(w, t, vec);
-  const char *cmp = hdir_is_float(t) ? (op == IR_min ? "fcmp olt" : "fcmp ogt")
+  const char *cmp = hdir_is_float(t)    ? (op == IR_min ? "fcmp olt" : "fcmp ogt")
                     : hdir_is_signed(t) ? (op == IR_min ? "icmp slt" : "icmp sgt")
                                         : (op == IR_min ? "icmp ult" : "icmp ugt");
   return choose(w, vec, hdcpu_ins(w, "%s %s %s, %s", cmp, ty, x[0], x[1]), ty, x[0], x[1]);
@@ -82,7 +83,9 @@ static const char *bool_compare(CpuWiden *w, IrOp op, bool vec, const char *cons
   case IR_ne: return bool_logic(w, IR_xor, vec, x);
   case IR_eq: r = bool_logic(w, IR_xor, vec, x); break;
   case IR_lt:
-  case IR_gt: /* not a, and b */ r = bool_logic(w, IR_not, vec, &a); return bool_logic(w, IR_and, vec, (const char *[]){r, b});
+  case IR_gt: /* not a, and b */
+    r = bool_logic(w, IR_not, vec, &a);
+    return bool_logic(w, IR_and, vec, (const char *[]){r, b});
   default: /* not (b < a) */ r = bool_logic(w, IR_not, vec, &b); r = bool_logic(w, IR_and, vec, (const char *[]){r, a});
   }
   return bool_logic(w, IR_not, vec, &r);
@@ -93,12 +96,15 @@ static const char *compare(CpuWiden *w, IrOp op, const IrType *t, bool vec, cons
   static const char *const sig[] = {"eq", "ne", "slt", "sle", "sgt", "sge"};
   static const char *const uns[] = {"eq", "ne", "ult", "ule", "ugt", "uge"};
   _Static_assert(IR_ge - IR_eq == 5 && IR_ne - IR_eq == 1 && IR_lt - IR_eq == 2 && IR_le - IR_eq == 3 &&
-                     IR_gt - IR_eq == 4, "the tables follow ops.def");
+                     IR_gt - IR_eq == 4,
+                 "the tables follow ops.def");
   if (t->kind == IR_BOOL) return bool_compare(w, op, vec, x);
-  uint32_t    at = (uint32_t)(op - IR_eq);
+  uint32_t at = (uint32_t)(op - IR_eq);
   const char *ty = hdcpu_type(w, t, vec), *r;
-  if (hdir_is_float(t)) r = hdcpu_ins(w, "fcmp %s %s %s, %s", flt[at], ty, x[0], x[1]);
-  else r = hdcpu_ins(w, "icmp %s %s %s, %s", (hdir_is_signed(t) ? sig : uns)[at], ty, x[0], x[1]);
+  if (hdir_is_float(t))
+    r = hdcpu_ins(w, "fcmp %s %s %s, %s", flt[at], ty, x[0], x[1]);
+  else
+    r = hdcpu_ins(w, "icmp %s %s %s, %s", (hdir_is_signed(t) ? sig : uns)[at], ty, x[0], x[1]);
   return vec ? hdcpu_mask(w, r) : r;
 }
 
@@ -110,8 +116,9 @@ static const char *shift(CpuWiden *w, IrOp op, const IrType *t, bool vec, const 
 
 const char *hdcpu_op(CpuWiden *w, IrOp op, const IrType *t, const IrType *res, bool vec, const char *const x[]) {
   const char *ty = hdcpu_type(w, t, vec);
-  bool        f = hdir_is_float(t);
-  if (t->kind == IR_BOOL && (op == IR_and || op == IR_or || op == IR_xor || op == IR_not)) return bool_logic(w, op, vec, x);
+  bool f = hdir_is_float(t);
+  if (t->kind == IR_BOOL && (op == IR_and || op == IR_or || op == IR_xor || op == IR_not))
+    return bool_logic(w, op, vec, x);
   switch (op) {
   case IR_add: return binary(w, f ? "fadd" : "add", ty, x[0], x[1]);
   case IR_sub: return binary(w, f ? "fsub" : "sub", ty, x[0], x[1]);
@@ -139,7 +146,12 @@ const char *hdcpu_op(CpuWiden *w, IrOp op, const IrType *t, const IrType *res, b
   case IR_popcount: return intrinsic1(w, "ctpop", t, vec, x[0], NULL);
   case IR_clz: return intrinsic1(w, "ctlz", t, vec, x[0], ", i1 false");
   case IR_ctz: return intrinsic1(w, "cttz", t, vec, x[0], ", i1 false");
-  case IR_eq: case IR_ne: case IR_lt: case IR_le: case IR_gt: case IR_ge: return compare(w, op, t, vec, x);
+  case IR_eq:
+  case IR_ne:
+  case IR_lt:
+  case IR_le:
+  case IR_gt:
+  case IR_ge: return compare(w, op, t, vec, x);
   case IR_cvt: return hdcpu_cvt(w, t, res, vec, x[0]);
   case IR_bitcast:
     if (!strcmp(ty, hdcpu_type(w, res, vec))) return x[0];
@@ -152,8 +164,8 @@ const char *hdcpu_op(CpuWiden *w, IrOp op, const IrType *t, const IrType *res, b
 
 static void select_inst(CpuWiden *w, const IrInst *i) {
   const IrType *t = i->res[0]->type;
-  bool          vec = hdcpu_is_vec(w, i->res[0]);
-  const char   *x = hdcpu_get(w, i->args[1], vec), *y = hdcpu_get(w, i->args[2], vec);
+  bool vec = hdcpu_is_vec(w, i->res[0]);
+  const char *x = hdcpu_get(w, i->args[1], vec), *y = hdcpu_get(w, i->args[2], vec);
   if (vec && hdcpu_is_vec(w, i->args[0])) {
     hdcpu_set(w, i->res[0], hdcpu_pick(w, hdcpu_v(w, i->args[0]), t, x, y));
     return;
@@ -164,8 +176,10 @@ static void select_inst(CpuWiden *w, const IrInst *i) {
   }
   const char *ty = hdcpu_type(w, t, vec);
   /* LLVM makes a branch of a vector chosen by a scalar: blend instead */
-  if (vec) hdcpu_set(w, i->res[0], hdcpu_pick(w, hdcpu_v(w, i->args[0]), t, x, y));
-  else hdcpu_set(w, i->res[0], choose(w, false, hdcpu_s(w, i->args[0]), ty, x, y));
+  if (vec)
+    hdcpu_set(w, i->res[0], hdcpu_pick(w, hdcpu_v(w, i->args[0]), t, x, y));
+  else
+    hdcpu_set(w, i->res[0], choose(w, false, hdcpu_s(w, i->args[0]), ty, x, y));
 }
 
 void hdcpu_pure(CpuWiden *w, const IrInst *i) {
@@ -174,11 +188,14 @@ void hdcpu_pure(CpuWiden *w, const IrInst *i) {
     return;
   }
   const char *x[3] = {NULL, NULL, NULL}, *r = NULL;
-  bool        vec = i->nres == 1 && hdcpu_is_vec(w, i->res[0]);
-  if (i->nres == 1 && i->nargs >= 1 && i->nargs <= 3 && hdir_is_scalar(i->args[0]->type) && hdir_is_scalar(i->res[0]->type)) {
+  bool vec = i->nres == 1 && hdcpu_is_vec(w, i->res[0]);
+  if (i->nres == 1 && i->nargs >= 1 && i->nargs <= 3 && hdir_is_scalar(i->args[0]->type) &&
+      hdir_is_scalar(i->res[0]->type)) {
     for (uint32_t k = 0; k < i->nargs; k++) x[k] = hdcpu_get(w, i->args[k], vec);
     r = hdcpu_op(w, i->op, i->args[0]->type, i->res[0]->type, vec, x);
   }
-  if (r) hdcpu_set(w, i->res[0], r);
-  else hdcpu_fail(w, i, HD_ERR_COMPILE, "an operation that passes should have taken apart");
+  if (r)
+    hdcpu_set(w, i->res[0], r);
+  else
+    hdcpu_fail(w, i, HD_ERR_COMPILE, "an operation that passes should have taken apart");
 }
