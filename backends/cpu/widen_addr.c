@@ -21,7 +21,8 @@ static CpuAddr *copy(CpuWiden *w, const IrInst *i, CpuAddr a) {
 /* --- integers for addresses --- */
 
 static const char *to_i64(CpuWiden *w, const IrType *t, const char *s) {
-  return hdir_bits(t) == 64 ? s : hdcpu_ins(w, "%s i%u %s to i64", hdir_is_signed(t) ? "sext" : "zext", hdir_bits(t), s);
+  return hdir_bits(t) == 64 ? s
+                            : hdcpu_ins(w, "%s i%u %s to i64", hdir_is_signed(t) ? "sext" : "zext", hdir_bits(t), s);
 }
 
 static const char *to_i64s(CpuWiden *w, const IrType *t, const char *v) {
@@ -33,7 +34,9 @@ static const char *times(CpuWiden *w, const char *x, int64_t n) {
   return n == 1 ? x : hdcpu_ins(w, "mul i64 %s, %lld", x, (long long)n);
 }
 
-static const char *plus(CpuWiden *w, const char *x, const char *y) { return x ? hdcpu_ins(w, "add i64 %s, %s", x, y) : y; }
+static const char *plus(CpuWiden *w, const char *x, const char *y) {
+  return x ? hdcpu_ins(w, "add i64 %s, %s", x, y) : y;
+}
 
 static const char *times_v(CpuWiden *w, const char *v, int64_t n) {
   return n == 1 ? v : hdcpu_ins(w, "mul %s %s, %s", w->vt[IR_I64], v, hdcpu_int(w, 64, true, n));
@@ -55,9 +58,9 @@ static IrFact fact(const CpuWiden *w, const IrValue *v) {
 
 typedef struct Axes {
   const IrInst *inst;
-  uint32_t      at, n; /* of the array in the argument block; axes */
-  int64_t       size;
-  bool          outer_moves, inner_varies;
+  uint32_t at, n; /* of the array in the argument block; axes */
+  int64_t size;
+  bool outer_moves, inner_varies;
 } Axes;
 
 /* Elements from neighbour to neighbour along axis k: i64, or NULL for 1. */
@@ -70,27 +73,58 @@ static const char *scaled(CpuWiden *w, const char *i64, const char *stride) {
   return stride ? hdcpu_ins(w, "mul i64 %s, %s", i64, stride) : i64;
 }
 
-/* Bytes that the uniform and affine indices, lane 0's, come to; the varying ones are left out. */
-static const char *common_bytes(CpuWiden *w, const Axes *x, bool affine_too) {
+/* `v` as tid along some axis plus a constant. As tid lies in 0 .. 2^31 - 2, a sum that wraps is negative, outside of every
+ * array: so the constant may be added after widening, where it meets others like it. */
+static const IrValue *tid_plus(const IrValue *v, int64_t *more) {
+  int64_t sum = 0;
+  while (v->def && (v->def->op == IR_add || v->def->op == IR_sub) && hdir_is_const(v->def->args[1])) {
+    int64_t c = hdir_const_i64(v->def->args[1]);
+    sum += v->def->op == IR_add ? c : -c;
+    v = v->def->args[0];
+  }
+  if (!v->def || v->def->op != IR_tid || sum >= INT32_MAX || sum <= -INT32_MAX) return NULL;
+  *more = sum;
+  return v;
+}
+
+/* Bytes that the uniform and affine indices, lane 0's, come to; the varying ones are left out. What is constant of it goes to
+ * *off. */
+static const char *common_bytes(CpuWiden *w, const Axes *x, bool affine_too, int64_t *off) {
   const char *sum = NULL;
   for (uint32_t k = 0; k < x->n; k++) {
-    const IrValue *v = x->inst->args[1 + k];
-    IrClass        c = fact(w, v).cls;
+    const IrValue *v = x->inst->args[1 + k], *tid = NULL;
+    IrClass c = fact(w, v).cls;
+    int64_t more = 0;
     if (c == IR_VARYING || (c == IR_AFFINE && !affine_too) || (hdir_is_const(v) && !v->bits)) continue;
-    sum = plus(w, sum, scaled(w, to_i64(w, v->type, hdcpu_s(w, v)), axis_stride(w, x, k)));
+    const char *stride = axis_stride(w, x, k);
+    if (hdir_is_const(v) && !stride) {
+      *off += hdir_const_i64(v) * x->size;
+      continue;
+    }
+    if (hdir_bits(v->type) == 32) tid = tid_plus(v, &more);
+    const char *at = !tid                             ? to_i64(w, v->type, hdcpu_s(w, v))
+                     : tid->def->imm == w->inner_axis ? w->lane0
+                                                      : to_i64(w, tid->type, hdcpu_s(w, tid));
+    sum = plus(w, sum, scaled(w, at, stride));
+    if (stride && more)
+      sum = plus(w, sum, times(w, stride, more));
+    else
+      *off += more * x->size;
   }
   return sum ? times(w, sum, x->size) : NULL;
 }
 
 static void affine_index(CpuWiden *w, const Axes *x, CpuAddr *a) {
   const char *sum = NULL;
-  int64_t     fixed = 0;
+  int64_t fixed = 0;
   for (uint32_t k = 0; k < x->n; k++) {
     IrFact f = fact(w, x->inst->args[1 + k]);
     if (f.cls != IR_AFFINE) continue;
     const char *stride = axis_stride(w, x, k);
-    if (stride) sum = plus(w, sum, times(w, stride, f.stride * x->size));
-    else fixed += f.stride * x->size;
+    if (stride)
+      sum = plus(w, sum, times(w, stride, f.stride * x->size));
+    else
+      fixed += f.stride * x->size;
   }
   a->at = AT_AFFINE;
   a->stride = fixed;
@@ -132,9 +166,11 @@ void hdcpu_index(CpuWiden *w, const IrInst *i) {
     x.outer_moves |= k + 1 < x.n && c != IR_UNIFORM;
   }
   CpuAddr a = {.root = i->res[0], .at = AT_UNIFORM};
-  a.base = move(w, hdcpu_param(w, "ptr", 8, x.at), common_bytes(w, &x, !varies));
-  if (varies) varying_index(w, &x, &a);
-  else if (moves) affine_index(w, &x, &a);
+  a.base = move(w, hdcpu_param(w, "ptr", 8, x.at), common_bytes(w, &x, !varies, &a.off));
+  if (varies)
+    varying_index(w, &x, &a);
+  else if (moves)
+    affine_index(w, &x, &a);
   copy(w, i, a);
 }
 
@@ -173,8 +209,8 @@ static const char *clamped(CpuWiden *w, const IrValue *v, bool vec, uint32_t n) 
 
 static void local_elem(CpuWiden *w, const IrInst *i, CpuAddr *a) {
   const IrValue *v = i->args[1];
-  int64_t        size = i->res[0]->type->elem->size;
-  uint32_t       n = i->args[0]->type->elem->nparts;
+  int64_t size = i->res[0]->type->elem->size;
+  uint32_t n = i->args[0]->type->elem->nparts;
   if (fact(w, v).cls == IR_UNIFORM) {
     const char *at = to_i64(w, v->type, clamped(w, v, false, n));
     a->base = move(w, a->base, times(w, at, size * w->width));
@@ -203,8 +239,8 @@ static const char *byte_lanes(CpuWiden *w, const CpuAddr *a) {
 
 static void global_elem(CpuWiden *w, const IrInst *i, CpuAddr *a) {
   const IrValue *v = i->args[1];
-  IrFact         f = fact(w, v);
-  int64_t        size = i->res[0]->type->elem->size;
+  IrFact f = fact(w, v);
+  int64_t size = i->res[0]->type->elem->size;
   if (f.cls == IR_UNIFORM || (f.cls == IR_AFFINE && a->at != AT_VARYING && !a->rstride)) {
     a->base = move(w, a->base, times(w, to_i64(w, v->type, hdcpu_s(w, v)), size));
     if (f.cls == IR_AFFINE) a->at = AT_AFFINE, a->stride += f.stride * size;
@@ -223,9 +259,12 @@ static void global_elem(CpuWiden *w, const IrInst *i, CpuAddr *a) {
 
 void hdcpu_elem(CpuWiden *w, const IrInst *i) {
   CpuAddr a = *of(w, i, i->args[0]);
-  if (hdir_is_const(i->args[1])) a.off += hdir_const_i64(i->args[1]) * i->res[0]->type->elem->size;
-  else if (a.local) local_elem(w, i, &a);
-  else global_elem(w, i, &a);
+  if (hdir_is_const(i->args[1]))
+    a.off += hdir_const_i64(i->args[1]) * i->res[0]->type->elem->size;
+  else if (a.local)
+    local_elem(w, i, &a);
+  else
+    global_elem(w, i, &a);
   copy(w, i, a);
 }
 

@@ -63,7 +63,8 @@ static const char *cas_loop(CpuWiden *w, IrOp op, const IrType *t, const char *p
   const char *bits = hdcpu_ins(w, "phi %s [ %s, %%%s ], [ %s, %%%s ]", i, first, before, again, head);
   const char *old = hdcpu_ins(w, "bitcast %s %s to %s", i, bits, st);
   const char *new = hdcpu_ins(w, "bitcast %s %s to %s", st, combined(w, op, t, old, x, NULL), i);
-  const char *pair = hdcpu_ins(w, "cmpxchg ptr %s, %s %s, %s %s monotonic monotonic, align %u", ptr, i, bits, i, new, t->size);
+  const char *pair =
+      hdcpu_ins(w, "cmpxchg ptr %s, %s %s, %s %s monotonic monotonic, align %u", ptr, i, bits, i, new, t->size);
   hdcpu_line(w, "%s = extractvalue { %s, i1 } %s, 0", again, i, pair);
   const char *ok = hdcpu_ins(w, "extractvalue { %s, i1 } %s, 1", i, pair);
   hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", ok, done, head);
@@ -100,14 +101,14 @@ static const char *one(CpuWiden *w, IrOp op, const IrType *t, const char *ptr, c
 /* --- all lanes to one place --- */
 
 static bool reducible(const CpuWiden *w, const IrInst *i, const CpuAddr *p) {
-  return p->at == AT_UNIFORM && hdir_is_int(i->args[1]->type) && w->uses[i->res[0]->id] == 0 && i->op != IR_atomic_xchg &&
-         i->op != IR_atomic_cas;
+  return p->at == AT_UNIFORM && hdir_is_int(i->args[1]->type) && w->uses[i->res[0]->id] == 0 &&
+         i->op != IR_atomic_xchg && i->op != IR_atomic_cas;
 }
 
 /* The value that changes nothing. */
 static const char *identity(CpuWiden *w, IrOp op, const IrType *t) {
   uint32_t bits = hdir_bits(t);
-  int64_t  top = (int64_t)((uint64_t)1 << (bits - 1)), x = 0;
+  int64_t top = (int64_t)((uint64_t)1 << (bits - 1)), x = 0;
   if (op == IR_atomic_and) x = -1;
   if (op == IR_atomic_min) x = hdir_is_signed(t) ? (int64_t)((uint64_t)top - 1) : -1;
   if (op == IR_atomic_max) x = hdir_is_signed(t) ? top : 0;
@@ -116,9 +117,10 @@ static const char *identity(CpuWiden *w, IrOp op, const IrType *t) {
 
 static void reduced(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
   const IrType *t = i->args[1]->type;
-  const char   *name = i->op == IR_atomic_min ? (hdir_is_signed(t) ? "smin" : "umin")
-                       : i->op == IR_atomic_max ? (hdir_is_signed(t) ? "smax" : "umax") : rmw_name(i->op, t);
-  const char   *vt = w->vt[t->kind], *st = w->st[t->kind], *v = hdcpu_v(w, i->args[1]);
+  const char *name = i->op == IR_atomic_min   ? (hdir_is_signed(t) ? "smin" : "umin")
+                     : i->op == IR_atomic_max ? (hdir_is_signed(t) ? "smax" : "umax")
+                                              : rmw_name(i->op, t);
+  const char *vt = w->vt[t->kind], *st = w->st[t->kind], *v = hdcpu_v(w, i->args[1]);
   v = hdcpu_pick(w, hdcpu_on(w), t, v, identity(w, i->op, t));
   const char *full = hdcpu_fmt(w, "llvm.vector.reduce.%s.%s", name, hdcpu_suffix(w, 'i', hdir_bits(t), true));
   const char *x = hdcpu_call(w, st, full, vt, "%s %s", vt, v);
@@ -140,10 +142,34 @@ static const char *lane_of(CpuWiden *w, const IrValue *v, const char *lane) {
   return hdcpu_ins(w, "extractelement %s %s, i32 %s", w->vt[v->type->kind], hdcpu_v(w, v), lane);
 }
 
+/* All lanes written out, twice: a test of the launch's flag and a lane's number for each would cost as much as the add. */
+static void unrolled(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
+  const IrType *t = i->args[1]->type;
+  const char *point = hdcpu_point(w, p, 0), *st = w->st[t->kind], *name = rmw_name(i->op, t), *ptr[32], *x[32];
+  const char *offsets = hdcpu_offsets(w, p, t->size, false),
+             *label[3] = {hdcpu_label(w), hdcpu_label(w), hdcpu_label(w)};
+  for (uint32_t k = 0; k < w->width; k++) {
+    ptr[k] = hdcpu_lane_ptr(w, point, offsets, k);
+    x[k] = lane_of(w, i->args[1], hdcpu_fmt(w, "%u", k));
+  }
+  hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", serial(w), label[0], label[1]);
+  hdcpu_open(w, label[0]);
+  for (uint32_t k = 0; k < w->width; k++) {
+    const char *old = hdcpu_ins(w, "load %s, ptr %s, align %u", st, ptr[k], t->size);
+    hdcpu_line(w, "store %s %s, ptr %s, align %u", st, combined(w, i->op, t, old, x[k], NULL), ptr[k], t->size);
+  }
+  hdcpu_line(w, "br label %%%s", label[2]);
+  hdcpu_open(w, label[1]);
+  for (uint32_t k = 0; k < w->width; k++)
+    hdcpu_ins(w, "atomicrmw %s ptr %s, %s %s monotonic, align %u", name, ptr[k], st, x[k], t->size);
+  hdcpu_line(w, "br label %%%s", label[2]);
+  hdcpu_open(w, label[2]);
+}
+
 static void each(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
   const IrType *t = i->args[1]->type;
-  const char   *point = hdcpu_point(w, p, 0), *vt = w->vt[t->kind], *st = w->st[t->kind], *ptr = point;
-  bool          used = w->uses[i->res[0]->id] != 0;
+  const char *point = hdcpu_point(w, p, 0), *vt = w->vt[t->kind], *st = w->st[t->kind], *ptr = point;
+  bool used = w->uses[i->res[0]->id] != 0;
   for (uint32_t k = 1; k < i->nargs; k++) /* made here, before the loop */
     if (differs(w, i->args[k])) hdcpu_v(w, i->args[k]);
   if (p->at != AT_UNIFORM) spill(w, 1, w->vt[IR_I64], hdcpu_offsets(w, p, t->size, false));
@@ -166,6 +192,11 @@ void hdcpu_atomic(CpuWiden *w, const IrInst *i) {
     hdcpu_fail(w, i, HD_ERR_UNSUPPORTED, "an atomic that is not on a number in an array");
     return;
   }
-  if (reducible(w, i, p)) reduced(w, i, p);
-  else each(w, i, p);
+  bool simple = hdcpu_all_on(w) && w->uses[i->res[0]->id] == 0 && rmw_name(i->op, i->args[1]->type);
+  if (reducible(w, i, p))
+    reduced(w, i, p);
+  else if (simple && p->at != AT_UNIFORM)
+    unrolled(w, i, p);
+  else
+    each(w, i, p);
 }

@@ -26,8 +26,7 @@ static uint32_t var_new(CpuWiden *w, const char *type, const char *cur) {
 
 static uint32_t result_vars(CpuWiden *w, const IrInst *i) {
   uint32_t first = w->nvars;
-  for (uint32_t k = 0; k < i->nres; k++)
-    var_new(w, hdcpu_type(w, i->res[k]->type, hdcpu_is_vec(w, i->res[k])), NULL);
+  for (uint32_t k = 0; k < i->nres; k++) var_new(w, hdcpu_type(w, i->res[k]->type, hdcpu_is_vec(w, i->res[k])), NULL);
   return first;
 }
 
@@ -55,7 +54,7 @@ static const char *or_zero(const char *opnd) { return opnd ? opnd : "zeroinitial
 /* The value of variable `k` where the edges meet: one for all, or a phi. */
 static CpuVar meet(CpuWiden *w, const CpuJoin *j, uint32_t k) {
   CpuVar v = j->edges[0].vars[k];
-  bool   differ = false;
+  bool differ = false;
   for (uint32_t e = 1; e < j->n; e++) {
     differ |= j->edges[e].vars[k].cur != v.cur;
     v.some &= j->edges[e].vars[k].some;
@@ -108,7 +107,7 @@ static void need_some(CpuWiden *w) {
   CpuVar on = w->vars[0];
   if (on.some || on.cur == w->all) return;
   const char *any = hdcpu_any(w, on.cur), *label = hdcpu_label(w);
-  CpuJoin    *j = skip_join(w);
+  CpuJoin *j = skip_join(w);
   edge(w, j);
   hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", any, label, j->label);
   hdcpu_open(w, label);
@@ -144,11 +143,11 @@ static void bring(CpuWiden *w, const IrInst *ender, const IrInst *to, uint32_t f
 }
 
 static void uniform_if(CpuWiden *w, const IrInst *i) {
-  CpuCon      con = {.kind = CON_UNIFORM_IF, .inst = i, .up = w->con};
+  CpuCon con = {.kind = CON_UNIFORM_IF, .inst = i, .up = w->con};
   const char *c = hdcpu_s(w, i->args[0]), *label[2] = {hdcpu_label(w), hdcpu_label(w)};
   con.results = result_vars(w, i);
   con.end = join_new(w);
-  CpuVar  *before = hdb_copy(w->a, w->vars, sizeof *w->vars * w->nvars);
+  CpuVar *before = hdb_copy(w->a, w->vars, sizeof *w->vars * w->nvars);
   uint32_t n = w->nvars;
   hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", c, label[0], label[1]);
   w->con = &con;
@@ -178,7 +177,7 @@ static void side(CpuWiden *w, const IrInst *i, int s, const char *mask, uint32_t
     return;
   }
   const char *any = hdcpu_any(w, mask), *label = hdcpu_label(w);
-  uint32_t    mark = hdcpu_mark(w);
+  uint32_t mark = hdcpu_mark(w);
   con.end = join_new(w);
   set_on(w, w->none, false);
   edge(w, &con.end);
@@ -193,21 +192,25 @@ static void side(CpuWiden *w, const IrInst *i, int s, const char *mask, uint32_t
 }
 
 static void varying_if(CpuWiden *w, const IrInst *i) {
-  CpuVar      on = w->vars[0];
+  CpuVar on = w->vars[0];
   const char *c = hdcpu_v(w, i->args[0]);
   const char *then = hdcpu_mask_and(w, on.cur, c), *els = hdcpu_mask_andnot(w, on.cur, c);
-  uint32_t    base = w->nvars, a = result_vars(w, i), b = result_vars(w, i);
+  uint32_t base = w->nvars, a = result_vars(w, i), b = result_vars(w, i);
   side(w, i, 0, then, a);
   const char *left = w->vars[0].cur;
   side(w, i, 1, els, b);
-  if (w->leaves_out[i->id]) set_on(w, hdcpu_mask_or(w, left, w->vars[0].cur), false);
-  else w->vars[0] = on;
+  if (w->leaves_out[i->id])
+    set_on(w, hdcpu_mask_or(w, left, w->vars[0].cur), false);
+  else
+    w->vars[0] = on;
   bool yields[2] = {i->sub[0]->last->op == IR_yield, i->sub[1]->last->op == IR_yield};
   for (uint32_t k = 0; k < i->nres; k++) {
     const IrType *t = i->res[k]->type;
-    const char   *x = or_zero(w->vars[a + k].cur), *y = or_zero(w->vars[b + k].cur);
-    if (yields[0] && yields[1] && hdcpu_is_vec(w, i->res[k])) x = hdcpu_pick(w, c, t, x, y);
-    else if (yields[0] && yields[1]) x = hdcpu_s(w, i->sub[0]->last->args[k]); /* both sides yield this one value */
+    const char *x = or_zero(w->vars[a + k].cur), *y = or_zero(w->vars[b + k].cur);
+    if (yields[0] && yields[1] && hdcpu_is_vec(w, i->res[k]))
+      x = hdcpu_pick(w, c, t, x, y);
+    else if (yields[0] && yields[1])
+      x = hdcpu_s(w, i->sub[0]->last->args[k]); /* both sides yield this one value */
     hdcpu_set(w, i->res[k], yields[0] ? x : y);
   }
   w->nvars = base;
@@ -252,7 +255,8 @@ static void header_vars(CpuWiden *w, CpuCon *con, Header *h) {
   if (scope->out) mark_var(w, h, scope->out);
 }
 
-static void write_header(CpuWiden *w, const CpuCon *con, const Header *h, const CpuEdge *from, const char *const *init) {
+static void write_header(CpuWiden *w, const CpuCon *con, const Header *h, const CpuEdge *from,
+                         const char *const *init) {
   const IrRegion *body = con->inst->sub[0];
   hdb_putf(w->out, "%s:\n", con->head.label);
   for (uint32_t k = 0; k < con->head.nvars; k++) {
@@ -296,13 +300,33 @@ static void loop_body(CpuWiden *w, CpuCon *con, Header *h) {
   write_latch(w, con);
 }
 
+/* Vectors of values from outside that the loop uses are made before it, while they are few: LLVM would make them anew in
+ * each round. */
+static void hoist_splats(CpuWiden *w, const IrRegion *loop, const IrRegion *r, uint32_t *left) {
+  for (const IrInst *i = r->first; i && *left; i = i->next) {
+    for (uint32_t s = 0; s < i->nsubs; s++) hoist_splats(w, loop, i->sub[s], left);
+    if (hdir_ops[i->op].effect != FX_PURE || i->nres != 1 || !hdir_is_scalar(i->res[0]->type) ||
+        !hdcpu_is_vec(w, i->res[0]))
+      continue;
+    for (uint32_t k = 0; k < i->nargs && *left; k++) {
+      const IrValue *v = i->args[k];
+      if (hdir_is_const(v) || hdcpu_is_vec(w, v) || !hdir_is_scalar(v->type) || v->type->kind == IR_BOOL) continue;
+      if (w->val[v->id].v || hdir_region_contains(loop, v->def ? v->def->region : v->region)) continue;
+      hdcpu_v(w, v);
+      --*left;
+    }
+  }
+}
+
 static void loop(CpuWiden *w, const IrInst *i) {
   const IrRegion *body = i->sub[0];
-  CpuCon con = {.kind = CON_LOOP, .inst = i, .waits = w->facts->divergent[i->id], .leavers = w->leaves_out[i->id],
-                .up = w->con};
-  uint32_t     base = w->nvars, mark;
-  CpuVar       on = w->vars[0];
+  CpuCon con = {
+      .kind = CON_LOOP, .inst = i, .waits = w->facts->divergent[i->id], .leavers = w->leaves_out[i->id], .up = w->con};
+  uint32_t base = w->nvars, mark;
+  CpuVar on = w->vars[0];
   const char **init = HDB_NEW_N(w->a, const char *, body->nparams + 1);
+  uint32_t room = w->target->isa == CPU_AVX512 || w->target->isa == CPU_NEON ? 12 : 4;
+  hoist_splats(w, body, body, &room);
   for (uint32_t k = 0; k < body->nparams; k++) init[k] = hdcpu_get(w, i->args[k], hdcpu_is_vec(w, body->params[k]));
   con.results = result_vars(w, i);
   if (con.waits && con.leavers) con.out = var_new(w, w->mt, w->none);
@@ -317,7 +341,7 @@ static void loop(CpuWiden *w, const IrInst *i) {
   CpuEdge from = {w->block, hdb_copy(w->a, w->vars, sizeof *w->vars * w->nvars)};
   hdcpu_line(w, "br label %%%s", con.head.label);
   Header h = {HDB_NEW_N(w->a, const char *, w->nvars + 1), HDB_NEW_N(w->a, const char *, body->nparams + 1)};
-  Buf   *outer = w->out, inner;
+  Buf *outer = w->out, inner;
   hdb_buf_init(&inner, w->a);
   w->out = &inner;
   w->block = con.head.label;
@@ -339,9 +363,9 @@ static void loop(CpuWiden *w, const IrInst *i) {
 /* --- scope --- */
 
 static void scope(CpuWiden *w, const IrInst *i) {
-  CpuCon con = {.kind = CON_SCOPE, .inst = i, .waits = w->facts->divergent[i->id], .leavers = w->leaves_out[i->id],
-                .up = w->con};
-  CpuVar   on = w->vars[0];
+  CpuCon con = {
+      .kind = CON_SCOPE, .inst = i, .waits = w->facts->divergent[i->id], .leavers = w->leaves_out[i->id], .up = w->con};
+  CpuVar on = w->vars[0];
   uint32_t base = w->nvars, mark = hdcpu_mark(w);
   con.results = result_vars(w, i);
   if (con.waits && con.leavers) con.out = var_new(w, w->mt, w->none);
@@ -364,9 +388,9 @@ static void record(CpuWiden *w, CpuCon *con, const IrInst *ender) {
   const char *on = hdcpu_on(w);
   for (uint32_t k = 0; k < ender->nargs; k++) {
     const IrValue *res = con->inst->res[k];
-    CpuVar        *v = &w->vars[con->results + k];
-    bool           vec = hdcpu_is_vec(w, res);
-    const char    *x = hdcpu_get(w, ender->args[k], vec);
+    CpuVar *v = &w->vars[con->results + k];
+    bool vec = hdcpu_is_vec(w, res);
+    const char *x = hdcpu_get(w, ender->args[k], vec);
     v->cur = vec && v->cur ? hdcpu_pick(w, on, res->type, x, v->cur) : x;
   }
   if (con->out) w->vars[con->out].cur = hdcpu_mask_or(w, w->vars[con->out].cur, on);
@@ -374,11 +398,11 @@ static void record(CpuWiden *w, CpuCon *con, const IrInst *ender) {
 
 static void next_round(CpuWiden *w, CpuCon *con, const IrInst *ender) {
   const IrRegion *body = con->inst->sub[0];
-  const char     *on = hdcpu_on(w);
+  const char *on = hdcpu_on(w);
   if (!con->waits) need_some(w);
   for (uint32_t k = 0; k < ender->nargs; k++) {
-    CpuVar     *v = &w->vars[con->next + k];
-    bool        vec = hdcpu_is_vec(w, body->params[k]);
+    CpuVar *v = &w->vars[con->next + k];
+    bool vec = hdcpu_is_vec(w, body->params[k]);
     const char *x = hdcpu_get(w, ender->args[k], vec);
     v->cur = con->waits && vec && v->cur ? hdcpu_pick(w, on, body->params[k]->type, x, v->cur) : x;
   }
@@ -462,8 +486,10 @@ static void region(CpuWiden *w, const IrRegion *r) {
   for (const IrInst *i = r->first; i && w->live && w->status == HD_OK; i = i->next) {
     switch (i->op) {
     case IR_if:
-      if (w->facts->divergent[i->id]) varying_if(w, i);
-      else uniform_if(w, i);
+      if (w->facts->divergent[i->id])
+        varying_if(w, i);
+      else
+        uniform_if(w, i);
       break;
     case IR_loop: loop(w, i); break;
     case IR_scope: scope(w, i); break;
@@ -504,6 +530,7 @@ void hdcpu_leavers(CpuWiden *w) {
   for (const IrInst *i = w->fn->body->first; i; i = hdir_inst_next(i)) {
     if (!hdir_is_ender(i->op) || i->op == IR_yield || i->op == IR_unreachable) continue;
     if (i->op == IR_return && !w->facts->masked[i->id]) continue; /* all lanes go together */
-    for (const IrInst *c = i->region->parent; c && goes_beyond(i, c); c = c->region->parent) w->leaves_out[c->id] = true;
+    for (const IrInst *c = i->region->parent; c && goes_beyond(i, c); c = c->region->parent)
+      w->leaves_out[c->id] = true;
   }
 }
