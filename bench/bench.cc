@@ -1,6 +1,6 @@
 // bench/bench.cc -- the figures that Heddle promises and the workloads beside plain C.
 //
-//     bench [floors|workloads] [--only=NAME] [--threads=N] [--rounds=N] [--json=FILE] [--compare=OLD.json]
+//     bench [floors|workloads] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] [--target=NAME] [--json=FILE] [--compare=OLD.json]
 //
 // BENCH_PEERS names the library made of peers.c by clang; without it comparisons are left out. BENCH_FOLDER is this folder
 // and BENCH_WARM the program made of warm.c. `./dev bench` sets them.
@@ -64,7 +64,8 @@ std::vector<std::vector<double>> Alternate(int rounds, const std::vector<std::fu
 
 // --- Engine ---
 
-Engine::Engine(int threads, bool fast, const char *target) : fast_(fast), target_(target ? target : "") {
+Engine::Engine(int threads, bool fast, const std::string &target, int width)
+    : fast_(fast), target_(target), width_(width) {
   HdContextOptions options = HD_CONTEXT_OPTIONS_INIT;
   options.threads = threads;
   options.no_cache = true;
@@ -90,6 +91,7 @@ double Engine::Load(const std::string &path, const std::vector<HdDefine> &define
   options.ndefines = int32_t(defines.size());
   options.defines = defines.data();
   options.fast = fast_;
+  options.width = width_;
   options.target = target_.empty() ? nullptr : target_.c_str();
   double start = Now();
   HdModule *m;
@@ -200,6 +202,10 @@ int main(int argc, char **argv) {
       options.rounds = std::max(3, atoi(v4));
     else if (const char *v5 = value("--threads="))
       options.threads = {std::max(1, atoi(v5))};
+    else if (const char *v6 = value("--width="))
+      options.width = atoi(v6);
+    else if (const char *v7 = value("--target="))
+      options.target = v7;
     else if (a == "floors")
       workloads = false;
     else if (a == "workloads")
@@ -208,8 +214,8 @@ int main(int argc, char **argv) {
       bad = true;
   }
   if (bad || !folder || !warm) {
-    fprintf(stderr, bad ? "usage: bench [floors|workloads] [--only=NAME] [--threads=N] [--rounds=N] [--json=FILE] "
-                          "[--compare=OLD.json]\n"
+    fprintf(stderr, bad ? "usage: bench [floors|workloads] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] "
+                          "[--target=NAME] [--json=FILE] [--compare=OLD.json]\n"
                         : "bench: BENCH_FOLDER and BENCH_WARM are not set; ./dev bench does it\n");
     return 2;
   }

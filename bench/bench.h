@@ -41,7 +41,7 @@ struct Figure {
 // A context with its stream and the kernels that were asked of it.
 class Engine {
  public:
-  Engine(int threads, bool fast = false, const char *target = nullptr);
+  Engine(int threads, bool fast = false, const std::string &target = "", int width = 0);
   ~Engine();
   Engine(const Engine &) = delete;
   HdContext *ctx() const { return ctx_; }
@@ -60,6 +60,7 @@ class Engine {
   HdDevice                          cpu_;
   bool                              fast_;
   std::string                       target_;
+  int                               width_;
   std::vector<HdModule *>           modules_;
   std::map<std::string, HdKernel *> kernels_;
 };
@@ -89,6 +90,8 @@ struct Options {
   std::string folder;        // of bench/: kernels are in it
   std::string warm;          // the program
   std::vector<int> threads = {1, 2};
+  int         width = 0;  // of gangs in workloads; 0: as the compiler likes
+  std::string target;     // of workloads; empty: this machine
 };
 
 void *Peer(const char *name);  // a function of peers.c; NULL if the library is not there

@@ -288,7 +288,7 @@ public:
   double off() override { return Off(sum_, sum2_); }
 
 private:
-  enum : int64_t { BLOCKS = 625, LANES = 64, N = BLOCKS * LANES * 256 };
+  enum : int64_t { BLOCKS = 2500, LANES = 64, N = BLOCKS * LANES * 64 };
   Floats x_{N}, part_{BLOCKS * LANES}, out_{LANES}, sum_{1}, sum2_{1};
 };
 
@@ -361,14 +361,18 @@ void Compare(const Row &row, Work *work, const char *mode) {
 }
 
 void Measure(const Row &row, Work *work, const Options &options, int threads, std::vector<Figure> *out) {
-  Engine plain(threads), fast(threads, true);
+  Engine plain(threads, false, options.target, options.width), fast(threads, true, options.target, options.width);
   std::vector<HdDefine> defines;
   if (row.n) defines.push_back({"N", row.n});
   std::string path = options.folder + "/workloads/" + row.file + ".hd",
               name = std::string(row.name) + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   std::vector<double> compile;
   plain.Load(path, defines); // the first opens LLVM
-  for (int i = 0; i < 3; i++) compile.push_back(Engine(1).Load(path, defines));
+  for (int i = 0; i < 5; i++) {
+    double start = CpuTime();
+    Engine(1, false, options.target, options.width).Load(path, defines);
+    compile.push_back(1e3 * (CpuTime() - start));
+  }
   fast.Load(path, defines);
   auto set = Find<void(int)>("peer_threads");
   if (set) set(threads);
