@@ -287,6 +287,7 @@ static FeEx no_function(FeLower *L, FeExpr *e, uint32_t n, const FeEx args[]) {
     for (uint32_t i = 0; i < L->unit->imports[u]->nfns; i++)
       hdfe_nearest_offer(&near, L->unit->imports[u]->fn_list[i]->name);
   hdfe_offer_types(L, &near);
+  if (r && !near.best) near.best = hdfe_library_near(L->fe, e->name);
   hdfe_nearest_hint(L->fe, r, &near);
   return hdfe_ex_error();
 }

@@ -104,6 +104,8 @@ FeExpr  *hdfe_parse_value(FeCompiler *fe, FeUnit *u); /* the whole text as one e
 FeUnit *hdfe_unit_new(FeCompiler *fe, const char *path, const char *text, size_t len, bool library);
 FeUnit *hdfe_unit_library(FeCompiler *fe, const char *module);
 void    hdfe_unit_load(FeCompiler *fe, FeUnit *u);
+/* A library name that differs from this one by a slip of the fingers, or NULL. */
+const char *hdfe_library_near(FeCompiler *fe, const char *name);
 /* The library units that may define `name`, written to out; at most 8. */
 uint32_t hdfe_library_units(FeCompiler *fe, const char *name, FeUnit *out[8]);
 

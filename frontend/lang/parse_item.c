@@ -78,6 +78,11 @@ const char *hdfe_expect_name(FeParser *p, const char *what, FeSpan *span) {
     hdfe_advance(p);
     return t->text;
   }
+  if (t->kind >= TK_break && !beside_bad(p)) {
+    FeReport *r = hdfe_report(p->fe, p->u, t->span, FE_D_expected, what, hdfe_token_shown(p));
+    hdfe_hint(p->fe, r, "%s is a word of the language", hdfe_token_shown(p));
+    p->panic = true;
+  }
   hdfe_syntax_error(p, FE_D_expected, what);
   return NULL;
 }

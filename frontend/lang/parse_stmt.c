@@ -103,8 +103,10 @@ static FeExpr *parse_condition(FeParser *p) {
 /* A type and a name follow, rather than an expression. */
 static bool at_declaration(const FeParser *p) {
   if (hdfe_peek(p) != TK_NAME) return false;
-  if (hdfe_peek_at(p, 1) == TK_NAME) return true;
-  if (hdfe_peek_at(p, 1) != TK_LT) return false;
+  FeTok next = hdfe_peek_at(p, 1);
+  if (next == TK_NAME) return true;
+  if (next >= TK_break) return p->u->tokens[p->at + 1].span.line == hdfe_tok(p)->span.line; /* f32 in; */
+  if (next != TK_LT) return false;
   uint32_t behind = hdfe_skip_generics(p, p->at + 1);
   return behind && p->u->tokens[behind].kind == TK_NAME;
 }
@@ -173,8 +175,11 @@ static FeStmt *parse_simple(FeParser *p) {
     hdfe_advance(p);
     break;
   default:
-    if (s->a->kind != FE_CALL && s->a->kind != FE_METHOD && s->a->kind != FE_ERROR_EXPR)
+    if (s->a->kind == FE_CALL || s->a->kind == FE_METHOD || s->a->kind == FE_ERROR_EXPR) break;
+    if (t == TK_SEMI || t == TK_COMMA || t == TK_RPAREN || t == TK_RBRACE)
       hdfe_report(p->fe, p->u, s->a->span, FE_D_no_effect);
+    else
+      s->kind = FE_EMPTY; /* it goes on with what nobody understands, which is reported */
     break;
   }
   s->span = hdfe_span_to_here(p, s->span);

@@ -66,6 +66,30 @@ uint32_t hdfe_library_units(FeCompiler *fe, const char *name, FeUnit *out[8]) {
   return f->n;
 }
 
+/* The index has no list of its names, so it is asked for each name that is one slip away from this one. */
+const char *hdfe_library_near(FeCompiler *fe, const char *name) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  size_t n = strlen(name);
+  char *s = hdb_alloc(fe->arena, n + 2);
+  if (!fe->options->library_index || n < 3 || n > 40) return NULL;
+  for (int slip = 0; slip < 4; slip++) { /* two letters swapped, one too many, a wrong one, one too few */
+    for (size_t i = 0; i < n + (slip == 3); i++) {
+      for (const char *c = letters; *c; c++) {
+        size_t skip = slip == 0 ? 2 : slip == 3 ? 0 : 1;
+        if (i + skip > n || name[0] == '_') break;
+        memcpy(s, name, i);
+        char *to = s + i;
+        if (slip == 0) *to++ = name[i + 1];
+        if (slip != 1) *to++ = slip == 0 ? name[i] : *c;
+        memcpy(to, name + i + skip, n - i - skip + 1);
+        if (fe->options->library_index(fe->options->user, s)) return s;
+        if (slip < 2) break;
+      }
+    }
+  }
+  return NULL;
+}
+
 /* --- files --- */
 
 static char *read_file(FeCompiler *fe, const char *path, size_t *len) {
