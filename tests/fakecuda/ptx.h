@@ -138,7 +138,7 @@ typedef struct PtxLaunch {
   bool        adversary;         /* move the result of approximate operations within their bounds              */
   bool        cooperative;       /* all blocks are on the device together                                      */
   bool        exact_shared;      /* shared memory ends at its last byte; else at the next multiple of 256      */
-  uint64_t    max_steps;         /* warp instructions of one block between signs of progress; 0: 2^33          */
+  uint64_t    max_steps;         /* warp instructions of one block between signs of progress; 0: 2^30          */
   uint32_t    stack_bytes;       /* for calls whose depth is unknown; 0: 64 KiB a thread                       */
   uint32_t    device;            /* shown by some special registers                                            */
   void      (*print)(void *user, const char *text, size_t size);  /* of vprintf and assert; NULL: stdout       */
