@@ -34,7 +34,7 @@ static bool place_of(const CpuWiden *w, const IrValue *p, Place *out) {
     else
       break;
   }
-  if (!i || i->op != IR_index || !w->addr[i->res[0]->id]) return false;
+  if (!i || i->op != IR_index) return false;
   const IrValue *last = i->args[i->nargs - 1];
   *out = (Place){i, hdir_is_const(last) && w->options.dense, off};
   if (out->row) out->off += hdir_const_i64(last) * i->res[0]->type->elem->size;
@@ -99,7 +99,7 @@ static bool take(const CpuWiden *w, const IrInst *i, bool store, const Place *fi
 static bool collect(const CpuWiden *w, const IrInst *i, bool store, Group *g) {
   Place first, p;
   *g = (Group){.size = scalar_size(i, store)};
-  if (!g->size || !place_of(w, i->args[0], &first)) return false;
+  if (!g->size || !place_of(w, i->args[0], &first) || !w->addr[first.root->res[0]->id]) return false;
   g->lo = first.off;
   g->hi = first.off;
   uint32_t left = LOOK;
