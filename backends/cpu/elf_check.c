@@ -40,7 +40,8 @@ const char *hdcpu_foreign_symbol(const void *object, size_t size, Arena *a) {
   Elf64_Ehdr h;
   if (size < sizeof h) return "(no ELF object)";
   memcpy(&h, object, sizeof h);
-  if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_shoff > size || h.e_shnum > (size - h.e_shoff) / sizeof(Elf64_Shdr))
+  if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_shoff > size ||
+      h.e_shnum > (size - h.e_shoff) / sizeof(Elf64_Shdr))
     return "(no ELF object)";
   Elf64_Shdr *table = hdb_copy(a, (const char *)object + h.e_shoff, h.e_shnum * sizeof *table);
   for (uint32_t k = 0; k < h.e_shnum; k++) {

@@ -8,6 +8,7 @@
  *     widen_flow.c  if, loop, scope and enders: masks, joins, phis
  *     widen_ops.c   pure operations                 widen_cvt.c    conversions
  *     widen_int.c   division, wide products         widen_fault.c  assert and check
+ *     widen_fast.c  what `fast` allows
  *     widen_addr.c  addresses                       widen_mem.c    loads and stores
  *     widen_aos.c   neighbouring fields together    widen_atomic.c atomics
  *     emit.c        text, constants, declarations   mask.c         masks
@@ -185,6 +186,7 @@ void hdcpu_pure(CpuWiden *w, const IrInst *i);     /* widen_ops.c */
 const char *hdcpu_op(CpuWiden *w, IrOp op, const IrType *t, const IrType *res, bool vec, const char *const x[]);
 const char *hdcpu_cvt(CpuWiden *w, const IrType *from, const IrType *to, bool vec, const char *x); /* widen_cvt.c */
 const char *hdcpu_fma_by_parts(CpuWiden *w, const IrType *t, bool vec, const char *const x[]);
+const char *hdcpu_fast_div(CpuWiden *w, const IrInst *i); /* widen_fast.c: NULL if it is no division that fast changes */
 const char *hdcpu_div(CpuWiden *w, const IrType *t, bool vec, const char *x, const char *y, bool rem);
 const char *hdcpu_mulhi(CpuWiden *w, const IrType *t, bool vec, const char *x, const char *y);
 void hdcpu_launch(CpuWiden *w, const IrInst *i);   /* widen.c: tid, dim, length, extract of a parameter */

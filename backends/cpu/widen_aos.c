@@ -146,7 +146,7 @@ static const char *shuffle(CpuWiden *w, const char *type, const char *a, const c
 
 /* Pieces joined, in order; a power of two of them, of `n` scalars each. */
 static const char *joined(CpuWiden *w, const Group *g, const char **part, uint32_t count, uint32_t n) {
-  uint32_t mask[64];
+  uint32_t mask[64] = {0};
   for (uint32_t k = 0; k < 64; k++) mask[k] = k;
   for (; count > 1; count /= 2, n *= 2)
     for (uint32_t k = 0; k < count / 2; k++)
@@ -155,14 +155,14 @@ static const char *joined(CpuWiden *w, const Group *g, const char **part, uint32
 }
 
 static const char *piece(CpuWiden *w, const Group *g, const char *v, uint32_t from, uint32_t n) {
-  uint32_t mask[64];
+  uint32_t mask[64] = {0};
   for (uint32_t k = 0; k < n; k++) mask[k] = from + k;
   return shuffle(w, vector_type(w, g, w->width), v, NULL, n, mask);
 }
 
 /* In every 128-bit block, element k comes from element sel[k] of the same block of a (below R) or b. */
 static const char *in_blocks(CpuWiden *w, const Group *g, const char *a, const char *b, const uint32_t *sel) {
-  uint32_t mask[64], r = ROW / g->size;
+  uint32_t mask[64] = {0}, r = ROW / g->size;
   for (uint32_t k = 0; k < w->width; k++) {
     uint32_t s = sel[k % r], base = k / r * r;
     mask[k] = s < r ? base + s : w->width + base + s - r;
@@ -203,13 +203,13 @@ static bool is_triple(const CpuWiden *w, const Group *g, bool store) {
  * are loaded so that all shuffles stay inside blocks (after Intel, "3D Vector Normalization Using 256-Bit AVX", 2011). */
 static void load_triples(CpuWiden *w, const Group *g, const char *point, const char **out) {
   uint32_t n = w->width, blocks = n / 4;
-  const char *type = vector_type(w, g, n), *v[3];
+  const char *type = vector_type(w, g, n), *v[3] = {NULL};
   if (w->target->isa == CPU_AVX512 && n >= 8) {
     for (uint32_t k = 0; k < 3; k++)
       v[k] = hdcpu_ins(w, "load %s, ptr %s, align 4", type,
                        k ? hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %u", point, 4 * n * k) : point);
     for (uint32_t f = 0; f < 3; f++) {
-      uint32_t first[64], then[64];
+      uint32_t first[64] = {0}, then[64] = {0};
       for (uint32_t k = 0; k < n; k++) {
         uint32_t at = 3 * k + f;
         first[k] = at < 2 * n ? at : UINT32_MAX;
@@ -220,7 +220,7 @@ static void load_triples(CpuWiden *w, const Group *g, const char *point, const c
     return;
   }
   for (uint32_t k = 0; k < 3; k++) {
-    const char *part[16];
+    const char *part[16] = {NULL};
     for (uint32_t b = 0; b < blocks; b++)
       part[b] = hdcpu_ins(w, "load <4 x float>, ptr %s, align 4",
                           hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %u", point, 48 * b + 16 * k));
@@ -239,7 +239,7 @@ static void store_triples(CpuWiden *w, const Group *g, const char *point, const 
   const char *type = vector_type(w, g, n), *r[3];
   if (w->target->isa == CPU_AVX512 && n >= 8) {
     for (uint32_t k = 0; k < 3; k++) {
-      uint32_t first[64], then[64];
+      uint32_t first[64] = {0}, then[64] = {0};
       for (uint32_t e = 0; e < n; e++) {
         uint32_t at = n * k + e, f = at % 3, lane = at / 3;
         first[e] = f < 2 ? f * n + lane : UINT32_MAX;
@@ -278,6 +278,10 @@ static const char *safe_lanes(CpuWiden *w) {
                    hdcpu_splat(w, "i32", first));
 }
 
+static const char *at_byte(CpuWiden *w, const char *base, int64_t off) {
+  return off ? hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %lld", base, (long long)off) : base;
+}
+
 static Rows rows_of(CpuWiden *w, const CpuAddr *a) {
   Rows r;
   const char *point = hdcpu_point(w, a, 0);
@@ -299,23 +303,30 @@ static Rows rows_of(CpuWiden *w, const CpuAddr *a) {
     } else {
       offsets = hdcpu_offsets(w, a, 1, true);
     }
-    for (uint32_t k = 0; k < w->width; k++) r.base[k] = hdcpu_lane_ptr(w, point, offsets, k);
+    /* scalar loads from the stack are cheaper than taking lanes out of the widest registers */
+    bool stack = w->target->isa == CPU_AVX512 && w->width >= 16;
+    if (stack) hdcpu_line(w, "store %s %s, ptr %s, align 64", w->vt[IR_I64], offsets, hdcpu_scratch(w, 1));
+    for (uint32_t k = 0; k < w->width; k++) {
+      const char *at = stack ? hdcpu_ins(w, "load i64, ptr %s, align 8", at_byte(w, hdcpu_scratch(w, 1), 8 * k)) : NULL;
+      r.base[k] =
+          at ? hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", point, at) : hdcpu_lane_ptr(w, point, offsets, k);
+    }
   }
   return r;
 }
 
-static const char *at_byte(CpuWiden *w, const char *base, int64_t off) {
-  return off ? hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %lld", base, (long long)off) : base;
-}
-
-/* One row of at most R scalars, the rest of the 16 bytes left open: it may lie on a page that cannot be read. */
-static const char *short_row(CpuWiden *w, const Group *g, const char *ptr, uint32_t n) {
-  if (n == 2) { /* of 4 bytes each */
+/* One row of two or three scalars of 4 bytes; the rest of the 16 bytes may lie on a page that cannot be read. */
+static const char *short_row(CpuWiden *w, const char *ptr, uint32_t n) {
+  if (n == 2) {
     const char *d = hdcpu_ins(w, "load <2 x float>, ptr %s, align 4", ptr);
     return hdcpu_ins(
         w, "shufflevector <2 x float> %s, <2 x float> poison, <4 x i32> <i32 0, i32 1, i32 poison, i32 poison>", d);
   }
-  const char *d = short_row(w, g, ptr, 2), *e = hdcpu_ins(w, "load float, ptr %s, align 4", at_byte(w, ptr, 8));
+  if (w->target->isa == CPU_AVX2 || w->target->isa == CPU_AVX512)
+    return hdcpu_call(w, "<4 x float>", "llvm.masked.load.v4f32.p0", "ptr, i32, <4 x i1>, <4 x float>",
+                      "ptr %s, i32 4, <4 x i1> <i1 true, i1 true, i1 true, i1 false>, <4 x float> zeroinitializer",
+                      ptr);
+  const char *d = short_row(w, ptr, 2), *e = hdcpu_ins(w, "load float, ptr %s, align 4", at_byte(w, ptr, 8));
   return hdcpu_ins(w, "insertelement <4 x float> %s, float %s, i32 2", d, e);
 }
 
@@ -323,11 +334,11 @@ static const char *short_row(CpuWiden *w, const Group *g, const char *ptr, uint3
 static void load_window(CpuWiden *w, const Group *g, const Rows *rows, int64_t at, uint32_t n, const char **out) {
   uint32_t r = ROW / g->size, blocks = w->width / r;
   for (uint32_t j = 0; j < r; j++) {
-    const char *part[32];
+    const char *part[32] = {NULL};
     for (uint32_t b = 0; b < blocks; b++) {
       const char *ptr = at_byte(w, rows->base[r * b + j], at);
-      part[b] = n < r ? short_row(w, g, ptr, n)
-                      : hdcpu_ins(w, "load %s, ptr %s, align %u", vector_type(w, g, r), ptr, g->size);
+      part[b] =
+          n < r ? short_row(w, ptr, n) : hdcpu_ins(w, "load %s, ptr %s, align %u", vector_type(w, g, r), ptr, g->size);
     }
     out[j] = joined(w, g, part, blocks, r);
   }
@@ -371,7 +382,7 @@ static void load_rows(CpuWiden *w, Group *g) {
     uint32_t n = (uint32_t)((g->hi - at) / g->size);
     if (n > r) n = r;
     if (in_window(g, at) > 1) {
-      const char *v[4];
+      const char *v[4] = {NULL};
       load_window(w, g, &rows, at, n, v);
       for (uint32_t k = 0; k < n; k++)
         if (at + k * g->size >= o) set_loaded(w, g, at + k * g->size, v[k]);
@@ -422,7 +433,7 @@ static void store_row(CpuWiden *w, const Group *g, const char *v, uint32_t block
 /* n scalars that follow each other. */
 static void store_window(CpuWiden *w, const Group *g, const Rows *rows, int64_t at, uint32_t n) {
   uint32_t r = ROW / g->size, blocks = w->width / r;
-  const char *v[4];
+  const char *v[4] = {NULL};
   for (uint32_t k = 0; k < r; k++) v[k] = k < n ? stored(w, g, at + k * g->size) : "poison";
   transpose(w, g, v);
   for (uint32_t b = 0; b < blocks; b++) /* in the order of lanes: the last one wins where two write one place */

@@ -145,7 +145,8 @@ static const char *lane_of(CpuWiden *w, const IrValue *v, const char *lane) {
 /* All lanes written out, twice: a test of the launch's flag and a lane's number for each would cost as much as the add. */
 static void unrolled(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
   const IrType *t = i->args[1]->type;
-  const char *point = hdcpu_point(w, p, 0), *st = w->st[t->kind], *name = rmw_name(i->op, t), *ptr[32], *x[32];
+  const char *point = hdcpu_point(w, p, 0), *st = w->st[t->kind], *name = rmw_name(i->op, t), *ptr[32] = {NULL},
+             *x[32] = {NULL};
   const char *offsets = hdcpu_offsets(w, p, t->size, false),
              *label[3] = {hdcpu_label(w), hdcpu_label(w), hdcpu_label(w)};
   for (uint32_t k = 0; k < w->width; k++) {

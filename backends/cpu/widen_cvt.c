@@ -131,7 +131,7 @@ static const char *f32_to_f16(Form f, const char *x) {
   const char *sign = op2(f, "and", i, b, iconst(f, 32, INT32_MIN));
   const char *m = op2(f, "xor", i, b, sign); /* the magnitude */
   const char *odd = op2(f, "and", i, op2(f, "lshr", i, m, iconst(f, 32, 13)), iconst(f, 32, 1));
-  const char *norm = op2(f, "add", i, m, iconst(f, 32, (int64_t)((15 - 127) * (1 << 23) + 0xfff)));
+  const char *norm = op2(f, "add", i, m, iconst(f, 32, (int64_t)(15 - 127) * (1 << 23) + 0xfff));
   norm = op2(f, "lshr", i, op2(f, "add", i, norm, odd), iconst(f, 32, 13));
   /* below the normal range: adding 2^-1 in f32 rounds at the last place of a half */
   const char *magic = fconst(f, 32, 0.5), *mf = conv(f, "bitcast", i, m, s);

@@ -14,6 +14,8 @@
  */
 #include "backends/cpu/widen.h"
 
+#include <assert.h>
+
 static void region(CpuWiden *w, const IrRegion *r);
 
 /* --- variables and joins --- */
@@ -418,7 +420,8 @@ static void next_round(CpuWiden *w, CpuCon *con, const IrInst *ender) {
 
 static CpuCon *target(CpuWiden *w, CpuConKind kind) {
   CpuCon *c = w->con;
-  while (c->kind != kind) c = c->up;
+  while (c && c->kind != kind) c = c->up;
+  assert(c); /* the verifier has seen to it */
   return c;
 }
 

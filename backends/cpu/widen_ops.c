@@ -189,6 +189,10 @@ void hdcpu_pure(CpuWiden *w, const IrInst *i) {
   }
   const char *x[3] = {NULL, NULL, NULL}, *r = NULL;
   bool vec = i->nres == 1 && hdcpu_is_vec(w, i->res[0]);
+  if (i->op == IR_div && (r = hdcpu_fast_div(w, i))) {
+    hdcpu_set(w, i->res[0], r);
+    return;
+  }
   if (i->nres == 1 && i->nargs >= 1 && i->nargs <= 3 && hdir_is_scalar(i->args[0]->type) &&
       hdir_is_scalar(i->res[0]->type)) {
     for (uint32_t k = 0; k < i->nargs; k++) x[k] = hdcpu_get(w, i->args[k], vec);

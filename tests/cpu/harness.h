@@ -88,6 +88,7 @@ struct Way { // of running: the interpreter if width is 0
   int         width = 0;
   bool        dense = true, padded = false, serial = false, piped = true;
   int         opt_level = 2;
+  bool        fast = false;
   std::string name() const {
     return width ? target + " w" + std::to_string(width) + (dense ? "" : " strided") + (serial ? " serial" : "") : "interp";
   }
@@ -206,7 +207,7 @@ class Kernel {
 
   Compiled *Compile(const Way &way) {
     for (auto &c : code_)
-      if (c.way.name() == way.name() && c.way.padded == way.padded && c.way.piped == way.piped) return &c;
+      if (c.way.name() == way.name() && c.way.padded == way.padded && c.way.piped == way.piped && c.way.fast == way.fast) return &c;
     IrModule *m = nullptr;
     EXPECT_EQ(hdir_parse(&arena_, "test", text_.data(), text_.size(), &err_, &m), HD_OK);
     if (way.piped) {
@@ -218,7 +219,7 @@ class Kernel {
       if (st != HD_OK) return nullptr;
     }
     CpuTarget  target;
-    CpuOptions options = {way.width, way.dense, way.padded, false, way.opt_level};
+    CpuOptions options = {way.width, way.dense, way.padded, way.fast, way.opt_level};
     CpuCode    code = {};
     EXPECT_EQ(hdcpu_target(way.target.c_str(), &arena_, &err_, &target), HD_OK);
     HdStatus st = hdcpu_compile(hdir_func_find(m, name_.c_str()), &target, &options, CPU_EMIT_LLVM | CPU_EMIT_OBJECT, &arena_,

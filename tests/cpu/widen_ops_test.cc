@@ -10,9 +10,10 @@ using namespace cpu_test;
 
 namespace {
 
-const char *const kTypes[] = {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"};
-const int         kSize[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
-const int         kNTypes = 13;
+const char *const kTypes[] = {"bool", "i8",  "i16", "i32",  "i64", "u8", "u16",
+                              "u32",  "u64", "f16", "bf16", "f32", "f64"};
+const int kSize[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+const int kNTypes = 13;
 
 bool IsFloat(int t) { return t >= 9; }
 bool IsInt(int t) { return t >= 1 && t <= 8; }
@@ -20,37 +21,108 @@ bool IsInt(int t) { return t >= 1 && t <= 8; }
 std::vector<uint64_t> Specials(int t) {
   if (t == 0) return {0, 1};
   if (IsInt(t)) {
-    int      bits = kSize[t] * 8;
+    int bits = kSize[t] * 8;
     uint64_t top = 1ull << (bits - 1);
-    return {0, 1, 2, 3, 7, (uint64_t)-1, (uint64_t)-2, (uint64_t)-3, top, top - 1, top + 1, 10, (uint64_t)-10, 0x55, 1ull << 53, (1ull << 53) + 1, 0x7ffffffffffffc01};
+    return {0,
+            1,
+            2,
+            3,
+            7,
+            (uint64_t)-1,
+            (uint64_t)-2,
+            (uint64_t)-3,
+            top,
+            top - 1,
+            top + 1,
+            10,
+            (uint64_t)-10,
+            0x55,
+            1ull << 53,
+            (1ull << 53) + 1,
+            0x7ffffffffffffc01};
   }
-  if (t == 9) return {0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x0001, 0x83ff, 0x0400, 0x7bff, 0x3800, 0x4248};
-  if (t == 10) return {0, 0x8000, 0x3f80, 0xbf80, 0x7f80, 0xff80, 0x7fc0, 0x0001, 0x807f, 0x0080, 0x7f7f, 0x3f00, 0x4049};
-  std::vector<double> d = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3.14159, 1e-300, 1e300, 1e30, 1e-40, 65504, 65520, 65519.99, 2147483647.0, 2147483648.0,
-                           -2147483648.0, -2147483649.0, 4294967295.0, 4294967296.0, 9223372036854775807.0, -9223372036854775808.0, 18446744073709551615.0,
-                           127.5, 128, -128.9, -129, 255.5, 256, 1e-8, 6e-8, 5.9604644775390625e-8, 0.1, 8388607.5, 8388608.5, 1.0000000001, 1.0009765625, 1.00048828125,
-                           1.000488281250001, 3.3895313892515355e38, INFINITY, -INFINITY, NAN};
+  if (t == 9)
+    return {0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x0001, 0x83ff, 0x0400, 0x7bff, 0x3800, 0x4248};
+  if (t == 10)
+    return {0, 0x8000, 0x3f80, 0xbf80, 0x7f80, 0xff80, 0x7fc0, 0x0001, 0x807f, 0x0080, 0x7f7f, 0x3f00, 0x4049};
+  std::vector<double> d = {0.0,
+                           -0.0,
+                           1,
+                           -1,
+                           0.5,
+                           -0.5,
+                           1.5,
+                           2.5,
+                           -2.5,
+                           3.14159,
+                           1e-300,
+                           1e300,
+                           1e30,
+                           1e-40,
+                           65504,
+                           65520,
+                           65519.99,
+                           2147483647.0,
+                           2147483648.0,
+                           -2147483648.0,
+                           -2147483649.0,
+                           4294967295.0,
+                           4294967296.0,
+                           9223372036854775807.0,
+                           -9223372036854775808.0,
+                           18446744073709551615.0,
+                           127.5,
+                           128,
+                           -128.9,
+                           -129,
+                           255.5,
+                           256,
+                           1e-8,
+                           6e-8,
+                           5.9604644775390625e-8,
+                           0.1,
+                           8388607.5,
+                           8388608.5,
+                           1.0000000001,
+                           1.0009765625,
+                           1.00048828125,
+                           1.000488281250001,
+                           3.3895313892515355e38,
+                           INFINITY,
+                           -INFINITY,
+                           NAN};
   std::vector<uint64_t> v;
   for (double x : d) {
     uint64_t b = 0;
-    float    f = (float)x;
-    if (t == 11) memcpy(&b, &f, 4);
-    else memcpy(&b, &x, 8);
+    float f = (float)x;
+    if (t == 11)
+      memcpy(&b, &f, 4);
+    else
+      memcpy(&b, &x, 8);
     v.push_back(b);
   }
   return v;
 }
 
 std::vector<uint64_t> Samples(int t, int n, uint64_t seed) {
-  std::mt19937_64       rng(seed);
+  std::mt19937_64 rng(seed);
   std::vector<uint64_t> sp = Specials(t), v;
   for (int k = 0; k < n; k++) {
     uint64_t r = rng();
-    if (t == 0) r &= 1;
-    else if (rng() % 3) r = sp[r % sp.size()];
-    else if (IsInt(t) && rng() % 2) r = (uint64_t)((int64_t)r >> (rng() % 60));
-    else if (t == 11 && rng() % 2) { float f = (float)((double)(int64_t)r * 1e-17); r = 0; memcpy(&r, &f, 4); }
-    else if (t == 12 && rng() % 2) { double f = (double)(int64_t)r * 1e-17; memcpy(&r, &f, 8); }
+    if (t == 0)
+      r &= 1;
+    else if (rng() % 3)
+      r = sp[r % sp.size()];
+    else if (IsInt(t) && rng() % 2)
+      r = (uint64_t)((int64_t)r >> (rng() % 60));
+    else if (t == 11 && rng() % 2) {
+      float f = (float)((double)(int64_t)r * 1e-17);
+      r = 0;
+      memcpy(&r, &f, 4);
+    } else if (t == 12 && rng() % 2) {
+      double f = (double)(int64_t)r * 1e-17;
+      memcpy(&r, &f, 8);
+    }
     v.push_back(r);
   }
   return v;
@@ -71,7 +143,7 @@ int Arity(const char *operands) { return (int)strlen(operands); }
 // May `op` take type t by its row in ops.def? And-like ops and min, max of bool are told apart by the meaning.
 bool Takes(const IrOpRow &op, int t) {
   std::string n = op.name;
-  bool        bits = n == "and" || n == "or" || n == "xor" || n == "not";
+  bool bits = n == "and" || n == "or" || n == "xor" || n == "not";
   if (op.operands[0] == 'F') return n == "fma" ? t >= 11 : IsFloat(t);
   if (op.operands[0] == 'I') return IsInt(t);
   if (bits) return t == 0 || IsInt(t);
@@ -86,13 +158,13 @@ bool IsScalarOp(int op) {
 }
 
 struct Program {
-  std::string      text;
+  std::string text;
   std::vector<Arg> args;
 };
 
 // All ops on one type: out_k[i] = op(a[i], b[i], c[i]); or on parameters, then out_k[0].
 Program AllOps(int t, bool uniform, int n, uint64_t seed, std::set<int> *seen) {
-  Program     p;
+  Program p;
   std::string ty = kTypes[t], head = "kernel @k(", body = "  %i: i32 = tid 0\n";
   for (const char *v : {"a", "b", "c"}) {
     std::vector<uint64_t> s = Samples(t, n, seed++);
@@ -104,7 +176,8 @@ Program AllOps(int t, bool uniform, int n, uint64_t seed, std::set<int> *seen) {
       continue;
     }
     head += std::string("%x") + v + ": array<" + ty + ", 1>, ";
-    body += std::string("  %p") + v + ": ptr<" + ty + "> = index %x" + v + ", %i\n  %" + v + ": " + ty + " = load %p" + v + "\n";
+    body += std::string("  %p") + v + ": ptr<" + ty + "> = index %x" + v + ", %i\n  %" + v + ": " + ty + " = load %p" +
+            v + "\n";
     p.args.push_back(Bytes(t, s));
   }
   int k = 0;
@@ -112,23 +185,25 @@ Program AllOps(int t, bool uniform, int n, uint64_t seed, std::set<int> *seen) {
     const IrOpRow &r = hdir_ops[op];
     if (!IsScalarOp(op) || !Takes(r, t)) continue;
     if (seen) seen->insert(op);
-    int         res = r.result[0] == 'b' ? 0 : t;
+    int res = r.result[0] == 'b' ? 0 : t;
     std::string s = std::to_string(k++), rt = kTypes[res];
     head += "%o" + s + ": array<" + rt + ", 1>, ";
-    body += "  %r" + s + ": " + rt + " = " + r.name + " %a" + (Arity(r.operands) > 1 ? ", %b" : "") + (Arity(r.operands) > 2 ? ", %c" : "") + "\n";
+    body += "  %r" + s + ": " + rt + " = " + r.name + " %a" + (Arity(r.operands) > 1 ? ", %b" : "") +
+            (Arity(r.operands) > 2 ? ", %c" : "") + "\n";
     body += "  %q" + s + ": ptr<" + rt + "> = index %o" + s + ", %i\n  store %q" + s + ", %r" + s + "\n";
     p.args.push_back(Zeros(res, n));
   }
   // select: by a comparison
   head += "%os: array<" + ty + ", 1>) {\n";
-  body += "  %rc: bool = ne %a, %b\n  %rs: " + ty + " = select %rc, %a, %c\n  %qs: ptr<" + ty + "> = index %os, %i\n  store %qs, %rs\n";
+  body += "  %rc: bool = ne %a, %b\n  %rs: " + ty + " = select %rc, %a, %c\n  %qs: ptr<" + ty +
+          "> = index %os, %i\n  store %qs, %rs\n";
   p.args.push_back(Zeros(t, n));
   p.text = head + body + "  return\n}\n";
   return p;
 }
 
 Program AllConversions(int t, bool uniform, int n, uint64_t seed) {
-  Program     p;
+  Program p;
   std::string ty = kTypes[t], head = "kernel @k(", body = "  %i: i32 = tid 0\n";
   if (uniform) {
     head += "%a: " + ty;
@@ -145,7 +220,8 @@ Program AllConversions(int t, bool uniform, int n, uint64_t seed) {
       if (to == t || (bits && (kSize[to] != kSize[t] || to == 0 || t == 0))) continue;
       std::string s = std::to_string(to) + (bits ? "b" : "c"), rt = kTypes[to];
       head += ", %o" + s + ": array<" + rt + ", 1>";
-      body += "  %r" + s + ": " + rt + " = " + (bits ? "bitcast" : "cvt") + " %a\n  %q" + s + ": ptr<" + rt + "> = index %o" + s + ", %i\n  store %q" + s + ", %r" + s + "\n";
+      body += "  %r" + s + ": " + rt + " = " + (bits ? "bitcast" : "cvt") + " %a\n  %q" + s + ": ptr<" + rt +
+              "> = index %o" + s + ", %i\n  store %q" + s + ", %r" + s + "\n";
       p.args.push_back(Zeros(to, n));
     }
   p.text = head + ") {\n" + body + "  return\n}\n";
@@ -156,14 +232,14 @@ class OnType : public testing::TestWithParam<int> {};
 
 TEST_P(OnType, OpsForEachLane) {
   Program p = AllOps(GetParam(), false, 2500, 1 + (uint64_t)GetParam(), nullptr);
-  Kernel  k(p.text);
+  Kernel k(p.text);
   Agree(&k, p.args, {2500});
 }
 
 TEST_P(OnType, OpsOnUniformValues) {
   for (uint64_t seed = 0; seed < 1; seed++) {
-    Program          p = AllOps(GetParam(), true, 20, 77 * seed + 5, nullptr);
-    Kernel           k(p.text);
+    Program p = AllOps(GetParam(), true, 20, 77 * seed + 5, nullptr);
+    Kernel k(p.text);
     std::vector<Way> ways;
     for (const Way &w : Ways())
       if (w.width == 8) ways.push_back(w);
@@ -181,13 +257,13 @@ TEST_P(OnType, OpsOnUniformValues) {
 
 TEST_P(OnType, ConversionsForEachLane) {
   Program p = AllConversions(GetParam(), false, 4000, 1 + (uint64_t)GetParam());
-  Kernel  k(p.text);
+  Kernel k(p.text);
   Agree(&k, p.args, {4000});
 }
 
 TEST_P(OnType, ConversionsOfUniformValues) {
-  Program          p = AllConversions(GetParam(), true, 20, 5);
-  Kernel           k(p.text);
+  Program p = AllConversions(GetParam(), true, 20, 5);
+  Kernel k(p.text);
   std::vector<Way> ways;
   for (const Way &w : Ways())
     if (w.width == 8) ways.push_back(w);
@@ -200,15 +276,14 @@ TEST_P(OnType, ConversionsOfUniformValues) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, OnType, testing::Range(0, kNTypes), [](const testing::TestParamInfo<int> &i) { return std::string(kTypes[i.param]); });
+INSTANTIATE_TEST_SUITE_P(Types, OnType, testing::Range(0, kNTypes),
+                         [](const testing::TestParamInfo<int> &i) { return std::string(kTypes[i.param]); });
 
 TEST(Ops, EveryScalarRowIsTried) {
   std::set<int> seen;
   for (int t = 0; t < kNTypes; t++) AllOps(t, false, 1, 1, &seen);
   for (int op = 0; op < IR_NOPS; op++)
-    if (IsScalarOp(op)) {
-      EXPECT_TRUE(seen.count(op)) << hdir_ops[op].name;
-    }
+    if (IsScalarOp(op)) { EXPECT_TRUE(seen.count(op)) << hdir_ops[op].name; }
 }
 
 } // namespace

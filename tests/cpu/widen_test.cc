@@ -322,10 +322,10 @@ kernel @k(%a: array<i8, 1>, %b: array<u16, 1>, %c: array<bool, 1>, %d: array<i64
 }
 )");
   for (int64_t n : kSizes) {
-    std::vector<int8_t>   a;
+    std::vector<int8_t> a;
     std::vector<uint16_t> b;
-    std::vector<uint8_t>  c;
-    std::vector<int64_t>  d;
+    std::vector<uint8_t> c;
+    std::vector<int64_t> d;
     for (int64_t k = 0; k < n; k++) {
       a.push_back((int8_t)(k * 13)), b.push_back((uint16_t)(k * 4000)), c.push_back(k % 3 == 0);
       d.push_back(k * 0x123456789ll);
@@ -399,12 +399,12 @@ kernel @k(%p: array<%P, 1>, %q: array<vec<f32, 3>, 1>, %n: i32) {
 }
 
 TEST(Widen, TwoDimensionsAndStrides) {
-  std::vector<Way>  strided = Ways();
+  std::vector<Way> strided = Ways();
   for (Way &w : strided) w.dense = false;
   for (int64_t n : {1, 5, 16, 21}) {
     std::vector<Arg> args = {Array(Ramp(3 * (int)n), {3, n}), Array(Ramp(3 * (int)n, 2), {n, 3}), Array(Ramp((int)n))};
-    std::vector<Arg> strided_args = {Array(Ramp(3 * 2 * (int)n), {3, n}, {2 * n, 2}), Array(Ramp(3 * (int)n, 2), {n, 3}, {3, 1}),
-                                     Array(Ramp(3 * (int)n), {n}, {3})};
+    std::vector<Arg> strided_args = {Array(Ramp(3 * 2 * (int)n), {3, n}, {2 * n, 2}),
+                                     Array(Ramp(3 * (int)n, 2), {n, 3}, {3, 1}), Array(Ramp(3 * (int)n), {n}, {3})};
     Kernel r(R"(
 kernel @k(%x: array<f32, 2>, %y: array<f32, 2>, %z: array<f32, 1>) {
   %i: i32 = tid 0
@@ -544,8 +544,9 @@ kernel @k(%x: array<i32, 1>, %s: array<i32, 1>, %f: array<f32, 1>, %o: array<i32
   for (int64_t n : {0, 1, 7, 16, 33, 100}) {
     std::vector<int32_t> v;
     for (int64_t k = 0; k < n; k++) v.push_back((int32_t)(k * 37 % 101) - 20);
-    Agree(&k, {Array(v), Array(std::vector<int32_t>(5, 5)), Array(std::vector<float>(9, 0.5f)), Array(std::vector<int32_t>((size_t)n, -1)),
-               Array(std::vector<uint64_t>(3, 1))},
+    Agree(&k,
+          {Array(v), Array(std::vector<int32_t>(5, 5)), Array(std::vector<float>(9, 0.5f)),
+           Array(std::vector<int32_t>((size_t)n, -1)), Array(std::vector<uint64_t>(3, 1))},
           {n}, ways);
   }
 }
