@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "diff.h"
+#include "ir/layout.h"
 
 namespace diff {
 namespace {
@@ -25,12 +26,14 @@ std::string Where(const Inputs &in, Layout layout, const std::string &how) {
   return text + (layout == Layout::kDense ? ", dense: " : ", strided: ");
 }
 
-// What is compared with the truth.
-struct Rival {
-  std::string                               name;
-  std::function<std::string(Inputs *)>      run;
-  bool                                      dense_only = false;
-};
+// Which of several faults is kept is not promised; that there is one, and that it is true, is.
+std::string CompareFaults(const Faults &want, const Faults &got) {
+  if (want.empty() != got.empty())
+    return got.empty() ? "wanted a fault: " + *want.begin() : "wanted no fault, got: " + *got.begin();
+  for (const std::string &f : got)
+    if (!want.count(f)) return "wanted another fault, like: " + *want.begin() + "; got: " + f;
+  return "";
+}
 
 class Checker {
 public:
@@ -38,7 +41,11 @@ public:
 
   Verdict Run() {
     std::string problem = canon_.Run("canon");
-    if (problem.empty()) problem = MakeRivals();
+    if (!problem.empty()) return {true, problem};
+    int32_t rank = hdir_launch_rank(canon_.Find(c_.kernel));
+    if (rank && rank != (int32_t)c_.dim.size())
+      return {false, "the kernel uses " + std::to_string(rank) + " axes of the launch"};
+    problem = MakeRivals();
     if (!problem.empty()) return {true, problem};
     for (const Dims &dim : Launches(c_, o_)) {
       for (Layout layout : o_.layouts) {
@@ -55,7 +62,7 @@ private:
     std::string problem = copies_.back()->Run(pipeline);
     if (!problem.empty()) return problem;
     const IrFunc *kernel = copies_.back()->Find(c_.kernel);
-    rivals_.push_back({pipeline, [=](Inputs *in) { return RunInterp(kernel, in); }, false});
+    rivals_.push_back({pipeline, [=](Inputs *in, Faults *f) { return RunInterp(kernel, in, f); }, false, ""});
     return "";
   }
 
@@ -63,41 +70,50 @@ private:
     codes_.push_back(std::make_unique<CpuCode>(copies_[0]->Find(c_.kernel), way));
     const CpuCode *code = codes_.back().get();
     if (!code->problem.empty()) return Name(way) + ": " + code->problem;
-    rivals_.push_back({Name(way), [=](Inputs *in) { return code->Run(in); }, way.dense});
+    rivals_.push_back({Name(way), [=](Inputs *in, Faults *f) { return code->Run(in, f); }, way.dense, ""});
     return "";
   }
 
   std::string MakeRivals() {
     std::string problem;
-    if (!o_.ways.empty()) problem = AddPipeline("cpu");
+    bool compiled = !o_.ways.empty() || !o_.others.empty();
+    if (compiled) problem = AddPipeline("cpu");
     for (const std::string &p : o_.pipelines)
-      if (problem.empty() && (o_.ways.empty() || p != "cpu")) problem = AddPipeline(p);
+      if (problem.empty() && (!compiled || p != "cpu")) problem = AddPipeline(p);
     for (const CpuWay &way : o_.ways)
       if (problem.empty()) problem = AddWay(way);
+    for (const auto &make : o_.others) {
+      if (!problem.empty()) break;
+      rivals_.push_back(make(copies_[0]->Find(c_.kernel)));
+      const Rival &r = rivals_.back();
+      if (!r.problem.empty()) problem = r.name + ": " + r.problem;
+    }
     return problem;
   }
 
   Verdict Launch(const Dims &dim, Layout layout) const {
     const Inputs fresh = MakeInputs(c_, dim, layout, c_.seed);
-    Inputs       want = fresh;
-    std::string  problem = RunInterp(canon_.Find(c_.kernel), &want);
+    Inputs want = fresh;
+    Faults true_faults, faults;
+    std::string problem = RunInterp(canon_.Find(c_.kernel), &want, c_.faults ? &true_faults : nullptr);
     if (!problem.empty()) return {false, Where(fresh, layout, "canon") + problem};
     for (const Rival &r : rivals_) {
       if (r.dense_only && layout != Layout::kDense) continue;
       Inputs got = fresh;
-      problem = r.run(&got);
+      problem = r.run(&got, c_.faults ? &faults : nullptr);
       if (problem.empty()) problem = Compare(want, got);
+      if (problem.empty() && c_.faults) problem = CompareFaults(true_faults, faults);
       if (!problem.empty()) return {true, Where(fresh, layout, r.name) + problem};
     }
     return {};
   }
 
-  const Case                           &c_;
-  const CheckOptions                   &o_;
-  Copy                                  canon_;
-  std::vector<std::unique_ptr<Copy>>    copies_;
+  const Case &c_;
+  const CheckOptions &o_;
+  Copy canon_;
+  std::vector<std::unique_ptr<Copy>> copies_;
   std::vector<std::unique_ptr<CpuCode>> codes_;
-  std::vector<Rival>                    rivals_;
+  std::vector<Rival> rivals_;
 };
 
 } // namespace
@@ -121,8 +137,8 @@ void AddSizes(CheckOptions *o) {
 } // namespace
 
 CheckOptions RandomOptions(uint64_t seed, int ways) {
-  Rng                       r(seed * 77 + 5);
-  CheckOptions              o;
+  Rng r(seed * 77 + 5);
+  CheckOptions o;
   std::vector<const char *> targets = CpuTargets();
   for (int k = 0; k < ways; k++) {
     CpuWay w;
@@ -137,16 +153,34 @@ CheckOptions RandomOptions(uint64_t seed, int ways) {
   return o;
 }
 
-CheckOptions AllOptions() {
-  CheckOptions o;
+static std::vector<CpuWay> AllWays() {
+  std::vector<CpuWay> ways;
+  const char *best = CpuTargets().back();
   for (const char *target : CpuTargets())
     for (int width : {4, 8, 16})
-      for (bool dense : {false, true}) o.ways.push_back({target, width, dense, 2, 1});
-  o.ways.push_back({CpuTargets().back(), 1, false, 2, 1});
-  o.ways.push_back({CpuTargets().back(), 8, true, 2, 2});
-  o.ways.push_back({CpuTargets().back(), 16, false, 0, 2});
+      for (bool dense : {false, true}) ways.push_back({target, width, dense, 2, 1});
+  ways.push_back({best, 1, false, 2, 1});
+  ways.push_back({best, 32, true, 2, 1});
+  ways.push_back({best, 8, true, 2, 2});
+  ways.push_back({best, 16, false, 0, 2});
+  ways.push_back({"x86-64-v2", 4, false, 1, 2});
+  return ways;
+}
+
+CheckOptions AllOptions() {
+  CheckOptions o;
+  o.ways = AllWays();
   AddSizes(&o);
   o.inner.push_back(300);
+  return o;
+}
+
+CheckOptions SomeOptions(int turn, int ways) {
+  CheckOptions o;
+  std::vector<CpuWay> all = AllWays();
+  // A step that shares no factor with the number of ways, so that neighbours are unlike.
+  for (int k = 0; k < ways; k++) o.ways.push_back(all[(size_t)(turn * ways + k) * 5 % all.size()]);
+  AddSizes(&o);
   return o;
 }
 

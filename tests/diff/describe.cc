@@ -3,6 +3,7 @@
 //     diff: kernel NAME              what follows is for this kernel; before it, for all of the file
 //     diff: dims N [N ..] [fixed]    the launch; the last one also takes ragged sizes, unless fixed
 //     diff: seed N
+//     diff: faults                   asserts and checks may fail
 //     diff: NAME ROLE LEN[,LEN ..] [FILL]   an array (NAME.k: array k inside a struct)
 //     diff: NAME [FILL]              a value
 //     diff: NAME alias OTHER         the array that OTHER is
@@ -53,16 +54,20 @@ bool ReadFill(const std::string &word, Fill *f) {
   if (end == word.c_str()) return false;
   if (end[0] == '.' && end[1] == '.') f->hi = strtod(end + 2, &end);
   // "0..1": strtod takes "0." and leaves ".1".
-  else if (end[0] == '.' && end > word.c_str() && end[-1] == '.') f->hi = strtod(end + 1, &end);
+  else if (end[0] == '.' && end > word.c_str() && end[-1] == '.')
+    f->hi = strtod(end + 1, &end);
   return *end == 0;
 }
 
 bool ReadExtent(const char *s, Extent *e) {
   char *end = (char *)s;
   e->per = 1, e->extra = 0, e->axis = Extent::kNone;
-  if (!strncmp(s, "all", 3)) e->axis = Extent::kAll, end += 3;
-  else if (*s == 'd') e->axis = (int)strtol(s + 1, &end, 10);
-  else return e->per = 0, e->extra = (int)strtol(s, &end, 10), end != s && *end == 0;
+  if (!strncmp(s, "all", 3))
+    e->axis = Extent::kAll, end += 3;
+  else if (*s == 'd')
+    e->axis = (int)strtol(s + 1, &end, 10);
+  else
+    return e->per = 0, e->extra = (int)strtol(s, &end, 10), end != s && *end == 0;
   if (*end == '*') e->per = (int)strtol(end + 1, &end, 10);
   if (*end == '+' || *end == '-') e->extra = (int)strtol(end, &end, 10);
   return *end == 0;
@@ -93,8 +98,10 @@ uint32_t CountArrays(const IrType *t) {
 bool ReadDims(std::istringstream *in, Case *c) {
   c->dim.clear();
   for (std::string word; *in >> word;) {
-    if (word == "fixed") c->ragged = false;
-    else c->dim.push_back(atoll(word.c_str()));
+    if (word == "fixed")
+      c->ragged = false;
+    else
+      c->dim.push_back(atoll(word.c_str()));
   }
   return !c->dim.empty() && c->dim.size() <= HD_MAX_DIMS;
 }
@@ -109,10 +116,10 @@ bool ReadArray(const std::string &role, std::istringstream *in, ArraySpec *a) {
 
 bool ReadParam(const std::string &name, std::istringstream *in, const IrFunc *fn, Case *c) {
   size_t dot = name.find('.');
-  int    p = FindParam(fn, name.substr(0, dot));
+  int p = FindParam(fn, name.substr(0, dot));
   if (p < 0) return false;
   std::vector<ArraySpec> &arrays = c->params[(size_t)p].arrays;
-  std::string             word;
+  std::string word;
   if (!(*in >> word)) return true;
   if (word == "alias") {
     if (!(*in >> word)) return false;
@@ -132,13 +139,14 @@ bool ReadParam(const std::string &name, std::istringstream *in, const IrFunc *fn
 
 std::string Describe(const Case &c, const char *comment) {
   const IrFunc *fn = hdir_func_find(c.module, c.kernel.c_str());
-  std::string   line = std::string(comment) + " diff: ", text = line + "kernel " + c.kernel + "\n" + line + "dims";
+  std::string line = std::string(comment) + " diff: ", text = line + "kernel " + c.kernel + "\n" + line + "dims";
   for (int64_t n : c.dim) text += " " + std::to_string(n);
   text += std::string(c.ragged ? "" : " fixed") + "\n" + line + "seed " + std::to_string(c.seed) + "\n";
+  if (c.faults) text += line + "faults\n";
   for (size_t p = 0; p < c.params.size(); p++) {
     const Param &param = c.params[p];
-    std::string  name = fn->body->params[p]->name ? fn->body->params[p]->name : "?";
-    bool         plain = fn->body->params[p]->type->kind == IR_ARRAY;
+    std::string name = fn->body->params[p]->name ? fn->body->params[p]->name : "?";
+    bool plain = fn->body->params[p]->type->kind == IR_ARRAY;
     if (param.alias >= 0) {
       text += line + name + " alias " + fn->body->params[param.alias]->name + "\n";
       continue;
@@ -152,21 +160,28 @@ std::string Describe(const Case &c, const char *comment) {
 
 std::string ReadDescription(const std::string &text, const IrFunc *fn, Case *c) {
   std::istringstream lines(text);
-  std::string        section;
+  std::string section;
   c->kernel = fn->name;
   c->params.assign(fn->body->nparams, Param());
   for (std::string line; std::getline(lines, line);) {
     size_t at = line.find("diff: ");
     if (at == std::string::npos) continue;
     std::istringstream in(line.substr(at + 6));
-    std::string        word;
+    std::string word;
     in >> word;
     bool ok = true;
-    if (word == "kernel") in >> section;
-    else if (!section.empty() && section != fn->name) continue;
-    else if (word == "dims") ok = ReadDims(&in, c);
-    else if (word == "seed") ok = (bool)(in >> c->seed);
-    else ok = ReadParam(word, &in, fn, c);
+    if (word == "kernel")
+      in >> section;
+    else if (!section.empty() && section != fn->name)
+      continue;
+    else if (word == "dims")
+      ok = ReadDims(&in, c);
+    else if (word == "seed")
+      ok = (bool)(in >> c->seed);
+    else if (word == "faults")
+      c->faults = true;
+    else
+      ok = ReadParam(word, &in, fn, c);
     if (!ok) return "this line is not understood: " + line;
   }
   if (c->dim.empty()) return "there is no line \"diff: dims ..\" for kernel " + c->kernel;

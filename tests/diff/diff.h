@@ -7,7 +7,9 @@
 #define DIFF_H
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,6 +74,7 @@ struct Case {
   std::vector<Param>   params;
   std::vector<int64_t> dim;    // of a launch; the last axis also takes ragged sizes
   bool                 ragged = true;
+  bool                 faults = false; // asserts and checks may fail: what they report is compared too
   uint64_t             seed = 1;
 };
 
@@ -106,10 +109,14 @@ Inputs MakeInputs(const Case &c, const std::vector<int64_t> &dim, Layout layout,
 // "" where all agrees, else what differs first.
 std::string Compare(const Inputs &want, const Inputs &got);
 
-// --- ways to run; each returns "" or what went wrong ---
-std::string RunInterp(const IrFunc *kernel, Inputs *in);
+// What asserts and checks reported, spelled: text, thread, index and limit.
+using Faults = std::set<std::string>;
+
+// --- ways to run; each returns "" or what went wrong. A fault is wrong, unless there is a set for it ---
+std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults = nullptr);
 
 std::string Text(const IrModule *m);
+std::string SpellFault(const char *text, const int64_t *tid, int64_t index, int64_t limit);
 
 // A copy of a module in an arena of its own, through text and back.
 class Copy {
@@ -147,7 +154,7 @@ public:
   CpuCode(const IrFunc *kernel, const CpuWay &way);
   ~CpuCode();
   CpuCode(const CpuCode &) = delete;
-  std::string Run(Inputs *in) const;
+  std::string Run(Inputs *in, Faults *faults = nullptr) const; // the first fault, of those there are
 
   std::string problem;
 
@@ -158,9 +165,19 @@ private:
 };
 
 // --- the whole comparison ---
+
+// What is compared with the truth.
+struct Rival {
+  std::string name;
+  std::function<std::string(Inputs *, Faults *)> run;
+  bool dense_only = false;
+  std::string problem; // why it could not be made
+};
+
 struct CheckOptions {
   std::vector<std::string> pipelines = {"cpu"}; // each after "canon", whose result on the interpreter is the truth
   std::vector<CpuWay>      ways;                // each after the "cpu" pipeline
+  std::vector<std::function<Rival(const IrFunc *)>> others; // more of them: each is given the kernel after it
   std::vector<int64_t>     inner = {0, 1, 19};  // extents of the last axis, for ragged cases
   std::vector<Layout>      layouts = {Layout::kDense, Layout::kStrided};
 };
@@ -169,6 +186,8 @@ struct CheckOptions {
 CheckOptions RandomOptions(uint64_t seed, int ways);
 // All of them: each target and width, dense and general, one thread and two.
 CheckOptions AllOptions();
+// `ways` of all of them, others for each `turn`: all have had theirs after some turns.
+CheckOptions SomeOptions(int turn, int ways);
 
 struct Verdict {
   bool        valid = true; // the truth could be had: no access out of bounds, no assert that fails

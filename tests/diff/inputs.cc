@@ -14,8 +14,9 @@ constexpr uint8_t kCanary = 0xC5;
 // --- values ---
 
 uint64_t WildFloat(const IrType *t, Rng *r) {
-  static const double special[] = {0.0, -0.0, 1.0, -1.0, 0.5, INFINITY, -INFINITY, NAN, 1e-40, -1e-40, 6e-8, 65504.0,
-                                   2147483648.0, -2147483649.0, 4294967296.0, 1e19, 255.5, 3.4e38, 1e300, 0x1p-1074};
+  static const double special[] = {0.0,          -0.0,  1.0,    -1.0,   0.5,     INFINITY,     -INFINITY,
+                                   NAN,          1e-40, -1e-40, 6e-8,   65504.0, 2147483648.0, -2147483649.0,
+                                   4294967296.0, 1e19,  255.5,  3.4e38, 1e300,   0x1p-1074};
   switch (r->Below(8)) {
   case 0: return hdir_bits_of(t, special[r->Below((int)(sizeof special / sizeof *special))]);
   case 1: return r->Next() & (hdir_bits(t) == 64 ? ~0ull : (1ull << hdir_bits(t)) - 1);
@@ -29,7 +30,7 @@ uint64_t WildInt(const IrType *t, Rng *r) {
   uint64_t mask = hdir_bits(t) == 64 ? ~0ull : (1ull << hdir_bits(t)) - 1;
   switch (r->Below(6)) {
   case 0: return r->Next() & mask;
-  case 1: return ((uint64_t)1 << (hdir_bits(t) - 1)) & mask;                  // the smallest of signed types
+  case 1: return ((uint64_t)1 << (hdir_bits(t) - 1)) & mask; // the smallest of signed types
   case 2: return (((uint64_t)1 << (hdir_bits(t) - 1)) - 1 + (uint64_t)r->Below(2)) & mask;
   default: return (uint64_t)(int64_t)r->In(-9, 20) & mask;
   }
@@ -73,7 +74,7 @@ template <class F> void EachElement(const Buffer &b, const F &f) {
 void ChooseStrides(Buffer *b, Layout layout, Rng *r) {
   size_t nd = b->length.size();
   b->stride.assign(nd, 1);
-  bool    strided = layout == Layout::kStrided;
+  bool strided = layout == Layout::kStrided;
   int64_t step = strided ? r->In(1, 3) : 1;
   // Any order of the axes, gaps between the rows, either direction.
   std::vector<size_t> order(nd);
@@ -121,8 +122,10 @@ Buffer MakeBuffer(const ArraySpec &spec, const IrType *array, const std::vector<
 
 std::string Show(const IrType *t, uint64_t bits) {
   char text[96];
-  if (hdir_is_float(t)) snprintf(text, sizeof text, "%.17g (0x%llx)", hdir_f64_of(t, bits), (unsigned long long)bits);
-  else snprintf(text, sizeof text, "%lld (0x%llx)", (long long)hdir_i64_of(t, bits), (unsigned long long)bits);
+  if (hdir_is_float(t))
+    snprintf(text, sizeof text, "%.17g (0x%llx)", hdir_f64_of(t, bits), (unsigned long long)bits);
+  else
+    snprintf(text, sizeof text, "%lld (0x%llx)", (long long)hdir_i64_of(t, bits), (unsigned long long)bits);
   return text;
 }
 
@@ -143,9 +146,10 @@ std::vector<uint8_t> Normal(const Buffer &b) {
 }
 
 // Names the first element that differs.
-std::string Difference(size_t which, const Buffer &b, const std::vector<uint8_t> &want, const std::vector<uint8_t> &got) {
+std::string Difference(size_t which, const Buffer &b, const std::vector<uint8_t> &want,
+                       const std::vector<uint8_t> &got) {
   std::string out;
-  int64_t     n = 0;
+  int64_t n = 0;
   EachElement(b, [&](int64_t at) {
     uint32_t k = 0;
     EachLeaf(b.elem, 0, [&](uint32_t offset, const IrType *leaf) {
@@ -168,7 +172,7 @@ void *Inputs::Bind() {
   for (size_t k = 0; k < buffers.size(); k++) {
     Buffer &real = buffers[k].alias < 0 ? buffers[k] : buffers[(size_t)buffers[k].alias];
     uint8_t *data = real.bytes.data() + real.origin, *to = &args[patch[k]];
-    size_t   nd = buffers[k].length.size();
+    size_t nd = buffers[k].length.size();
     memcpy(to, &data, 8);
     memcpy(to + 8, buffers[k].length.data(), 8 * nd);
     memcpy(to + 8 + 8 * nd, buffers[k].stride.data(), 8 * nd);
@@ -177,17 +181,17 @@ void *Inputs::Bind() {
 }
 
 Inputs MakeInputs(const Case &c, const std::vector<int64_t> &dim, Layout layout, uint64_t seed) {
-  Rng                   r(seed ^ c.seed * 0x9E3779B97F4A7C15u);
-  const IrFunc         *fn = hdir_func_find(c.module, c.kernel.c_str());
+  Rng r(seed ^ c.seed * 0x9E3779B97F4A7C15u);
+  const IrFunc *fn = hdir_func_find(c.module, c.kernel.c_str());
   std::vector<uint32_t> offset(fn->body->nparams + 1);
-  std::vector<size_t>   first; // buffer of each parameter
-  Inputs                in;
+  std::vector<size_t> first; // buffer of each parameter
+  Inputs in;
   in.dim = dim;
   in.args.assign(hdir_args_layout(fn, offset.data()) + 16, 0);
   for (uint32_t p = 0; p < fn->body->nparams; p++) {
     const IrType *t = fn->body->params[p]->type;
-    const Param  &param = c.params[p];
-    size_t        next = 0;
+    const Param &param = c.params[p];
+    size_t next = 0;
     first.push_back(in.buffers.size());
     FillValue(t, param.fill, &r, &in.args[offset[p]]);
     EachLeaf(t, 0, [&](uint32_t at, const IrType *leaf) {

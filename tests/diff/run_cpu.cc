@@ -22,10 +22,10 @@ __attribute__((noinline)) bool Guarded(Arena *a, const std::function<void()> &f)
 
 // The object, loaded; "" or what went wrong.
 std::string Compile(const IrFunc *kernel, const CpuWay &way, Arena *a, RtImage *image) {
-  HdError    err = {};
-  CpuTarget  target;
+  HdError err = {};
+  CpuTarget target;
   CpuOptions options = {};
-  ::CpuCode  code = {};
+  ::CpuCode code = {};
   options.width = way.width;
   options.dense = way.dense;
   options.padded = true;
@@ -38,7 +38,7 @@ std::string Compile(const IrFunc *kernel, const CpuWay &way, Arena *a, RtImage *
 
 // Share `part` of `parts` of every row. The cuts fall anywhere, not on multiples of a gang.
 void RunPart(RtEntry entry, const void *args, const std::vector<int64_t> &dim, int part, int parts, RtFault *fault) {
-  RtSpan  span = {};
+  RtSpan span = {};
   int64_t rows = 1, n = dim.back();
   span.ndim = (int32_t)dim.size();
   span.serial = parts == 1;
@@ -71,7 +71,7 @@ std::vector<const char *> CpuTargets() {
 }
 
 CpuCode::CpuCode(const IrFunc *kernel, const CpuWay &way) : way_(way) {
-  Arena   a;
+  Arena a;
   RtImage image = {};
   hdb_arena_init(&a, &hdb_system_allocator);
   problem = "out of memory";
@@ -85,10 +85,10 @@ CpuCode::~CpuCode() {
   hdrt_image_free(&image);
 }
 
-std::string CpuCode::Run(Inputs *in) const {
-  RtFault     fault = {};
+std::string CpuCode::Run(Inputs *in, Faults *faults) const {
+  RtFault fault = {};
   const void *args = in->Bind();
-  RtEntry     entry = (RtEntry)entry_;
+  RtEntry entry = (RtEntry)entry_;
   if (way_.threads == 1) {
     RunPart(entry, args, in->dim, 0, 1, &fault);
   } else {
@@ -97,7 +97,12 @@ std::string CpuCode::Run(Inputs *in) const {
       threads.emplace_back([&, k] { RunPart(entry, args, in->dim, k, way_.threads, &fault); });
     for (std::thread &t : threads) t.join();
   }
-  return fault.state ? std::string("a fault: ") + (fault.text ? fault.text : "?") : "";
+  if (faults) faults->clear();
+  if (fault.state == 0) return "";
+  std::string text = SpellFault(fault.text, fault.tid, fault.index, fault.limit);
+  if (!faults) return "a fault: " + text;
+  faults->insert(text);
+  return "";
 }
 
 } // namespace diff

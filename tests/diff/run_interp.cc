@@ -11,14 +11,11 @@ namespace {
 
 struct Watch {
   const Inputs *in;
-  std::string   failed; // the first assert or check that did
+  Faults failed; // asserts and checks that did
 };
 
 void Report(void *user, const IrInst *i, const int64_t *tid, int64_t index, int64_t limit) {
-  std::string &to = ((Watch *)user)->failed;
-  if (to.empty())
-    to = std::string(i->text ? i->text : "") + " failed in thread " + std::to_string(tid[0]) + ", " +
-         std::to_string(tid[1]) + ": index " + std::to_string(index) + ", limit " + std::to_string(limit);
+  ((Watch *)user)->failed.insert(SpellFault(i->text, tid, index, limit));
 }
 
 // Whether an address lies in the memory of an array: between its first and its last element.
@@ -43,9 +40,16 @@ __attribute__((noinline)) bool Guarded(Arena *a, const std::function<void()> &f)
 
 } // namespace
 
-std::string RunInterp(const IrFunc *kernel, Inputs *in) {
-  Watch        watch = {in, ""};
-  HdError      err = {};
+std::string SpellFault(const char *text, const int64_t *tid, int64_t index, int64_t limit) {
+  std::string at;
+  for (int k = 0; k < HD_MAX_DIMS; k++) at += (k ? ", " : "") + std::to_string(tid[k]);
+  return std::string(text ? text : "") + " failed in thread " + at + ": index " + std::to_string(index) + ", limit " +
+         std::to_string(limit);
+}
+
+std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults) {
+  Watch watch = {in, {}};
+  HdError err = {};
   InterpLaunch launch = {};
   launch.kernel = kernel;
   launch.args = in->Bind();
@@ -64,11 +68,12 @@ std::string RunInterp(const IrFunc *kernel, Inputs *in) {
     for (size_t k = in->dim.size() - 1; k-- > 0;) launch.at[k] = rest % in->dim[k], rest /= in->dim[k];
     if (hdinterp_run(&launch, &hdb_system_allocator, &err) != HD_OK) return std::string("interpreter: ") + err.detail;
   }
-  return watch.failed;
+  if (faults) *faults = watch.failed;
+  return faults || watch.failed.empty() ? "" : *watch.failed.begin();
 }
 
 std::string Text(const IrModule *m) {
-  Arena       a;
+  Arena a;
   std::string out;
   hdb_arena_init(&a, &hdb_system_allocator);
   Guarded(&a, [&] {
@@ -83,7 +88,7 @@ std::string Text(const IrModule *m) {
 
 Copy::Copy(const std::string &text) {
   hdb_arena_init(&arena_, &hdb_system_allocator);
-  HdError  err = {};
+  HdError err = {};
   HdStatus status = HD_ERR_NOMEM;
   Guarded(&arena_, [&] {
     char *kept = hdb_strndup(&arena_, text.data(), text.size());
@@ -96,9 +101,9 @@ Copy::~Copy() { hdb_arena_free(&arena_); }
 
 std::string Copy::Run(const std::string &passes) {
   if (!problem.empty()) return problem;
-  HdError    err = {};
+  HdError err = {};
   OptContext cx = {};
-  HdStatus   status = HD_ERR_NOMEM;
+  HdStatus status = HD_ERR_NOMEM;
   cx.err = &err;
   cx.verify = true;
   Guarded(&arena_, [&] { status = hdopt_run(module, passes.c_str(), &cx); });

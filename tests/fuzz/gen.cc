@@ -24,37 +24,37 @@ using Values = std::vector<IrValue *>;
 
 // An array that a function has; `spec` is NULL where nothing is known of its length.
 struct Array {
-  IrValue         *value;
+  IrValue *value;
   const ArraySpec *spec;
 };
 
 // A loop's counter: 0 <= value < limit inside its body.
 struct Counter {
   IrValue *value;
-  int      limit;
+  int limit;
 };
 
 enum class Kind { kFunction, kIf, kLoop, kScope };
 
 // A region that is open.
 struct Open {
-  Kind     kind;
-  Types    results;
-  Types    carried;          // of a loop, after its counter
+  Kind kind;
+  Types results;
+  Types carried; // of a loop, after its counter
   IrValue *counter = nullptr;
-  bool     reached = false;  // something comes after it
-  bool     may_continue = true;
+  bool reached = false; // something comes after it
+  bool may_continue = true;
 };
 
 // What is at hand.
 struct Hand {
-  Values               values, places; // places: addresses that may be loaded from and stored to
+  Values values, places; // places: addresses that may be loaded from and stored to
   std::vector<Counter> counters;
 };
 
 struct Callee {
   IrFunc *fn;
-  int     cost;
+  int cost;
 };
 
 class Gen {
@@ -90,7 +90,7 @@ private:
   }
 
   const IrType *RandomStruct(const std::string &name) {
-    std::vector<IrField>     fields((size_t)r_.In(1, 4));
+    std::vector<IrField> fields((size_t)r_.In(1, 4));
     std::vector<std::string> names;
     for (size_t k = 0; k < fields.size(); k++) {
       const IrType *t = Pick(types_);
@@ -200,7 +200,7 @@ private:
 
   IrValue *Select(const IrType *t, int depth) {
     const IrType *c = hdir_is_packed(t) && r_.Chance(50) ? hdir_with_elem(ts_, t, Bool()) : Bool();
-    IrValue      *cond = Value(c, depth - 1), *x = Value(t, depth - 1);
+    IrValue *cond = Value(c, depth - 1), *x = Value(t, depth - 1);
     return hdir_select(&b_, cond, x, Value(t, depth - 1));
   }
 
@@ -231,13 +231,14 @@ private:
     const IrType *s = hdir_elem_scalar(t);
     if (!s) return nullptr;
     if (s->kind == IR_BOOL) return Logic(t, depth);
-    static const IrOp ints[] = {IR_add, IR_sub, IR_mul, IR_div, IR_rem, IR_min, IR_max, IR_mulhi, IR_and, IR_or, IR_xor,
-                                IR_shl, IR_shr, IR_neg, IR_abs, IR_not, IR_popcount, IR_clz, IR_ctz, IR_add, IR_mul};
-    static const IrOp floats[] = {IR_add, IR_sub, IR_mul, IR_div, IR_min, IR_max, IR_copysign, IR_neg, IR_abs, IR_sqrt,
-                                  IR_floor, IR_ceil, IR_trunc, IR_rint, IR_add, IR_mul, IR_fma, IR_mul};
+    static const IrOp ints[] = {IR_add,   IR_sub, IR_mul,      IR_div, IR_rem, IR_min, IR_max,
+                                IR_mulhi, IR_and, IR_or,       IR_xor, IR_shl, IR_shr, IR_neg,
+                                IR_abs,   IR_not, IR_popcount, IR_clz, IR_ctz, IR_add, IR_mul};
+    static const IrOp floats[] = {IR_add,  IR_sub,   IR_mul,  IR_div,   IR_min,  IR_max, IR_copysign, IR_neg, IR_abs,
+                                  IR_sqrt, IR_floor, IR_ceil, IR_trunc, IR_rint, IR_add, IR_mul,      IR_fma, IR_mul};
     IrOp op = hdir_is_float(s) ? floats[r_.Below(18)] : ints[r_.Below(21)];
     IrValue *x = Value(t, depth - 1);
-    size_t   n = strlen(hdir_ops[op].operands);
+    size_t n = strlen(hdir_ops[op].operands);
     if (n == 1) return hdir_un(&b_, op, x);
     IrValue *y = Value(t, depth - 1);
     if (op == IR_copysign) y = Settled(y);
@@ -250,7 +251,7 @@ private:
   IrValue *Contractible(const IrType *t, IrOp op, IrValue *v, int depth) {
     if (op != IR_mul || !r_.Chance(40)) return v;
     IrValue *z = Value(t, depth - 1);
-    IrOp     sum = r_.Chance(50) ? IR_add : IR_sub;
+    IrOp sum = r_.Chance(50) ? IR_add : IR_sub;
     return r_.Chance(50) ? hdir_bin(&b_, sum, v, z) : hdir_bin(&b_, sum, z, v);
   }
 
@@ -258,12 +259,12 @@ private:
     static const IrOp ops[] = {IR_and, IR_or, IR_xor, IR_not};
     static const IrOp cmp[] = {IR_eq, IR_ne, IR_lt, IR_le, IR_gt, IR_ge};
     if (r_.Chance(35)) {
-      IrOp     op = ops[r_.Below(4)];
+      IrOp op = ops[r_.Below(4)];
       IrValue *x = Value(t, depth - 1);
       return op == IR_not ? hdir_un(&b_, op, x) : hdir_bin(&b_, op, x, Value(t, depth - 1));
     }
     const IrType *u = hdir_with_elem(ts_, t, Pick(scalars_));
-    IrValue      *x = Value(u, depth - 1);
+    IrValue *x = Value(u, depth - 1);
     return hdir_bin(&b_, cmp[r_.Below(6)], x, Value(u, depth - 1));
   }
 
@@ -348,9 +349,12 @@ private:
   IrValue *ReadIndex(const Array &a, uint32_t axis, int depth) {
     IrValue *i;
     const Extent *e = a.spec ? &a.spec->extent[axis] : nullptr;
-    if (e && e->axis >= 0 && r_.Chance(65)) i = Affine(*e, depth);
-    else if (e && e->extra > 0 && r_.Chance(50)) i = Bounded(e->extra, depth);
-    else i = BoundedByLength(a.value, axis, depth);
+    if (e && e->axis >= 0 && r_.Chance(65))
+      i = Affine(*e, depth);
+    else if (e && e->extra > 0 && r_.Chance(50))
+      i = Bounded(e->extra, depth);
+    else
+      i = BoundedByLength(a.value, axis, depth);
     return r_.Chance(15) ? hdir_cvt(&b_, Scalar(IR_I64), i) : i;
   }
 
@@ -386,8 +390,10 @@ private:
   IrValue *Descend(IrValue *p, const IrType *want, int depth) {
     while (hdir_is_composite(p->type->elem) && p->type->elem != want && (want || r_.Chance(70))) {
       const IrType *t = p->type->elem;
-      if (Indexable(t) && r_.Chance(60)) p = hdir_elem(&b_, p, Bounded((int)t->nparts, depth));
-      else p = hdir_member(&b_, p, (uint32_t)r_.Below((int)t->nparts));
+      if (Indexable(t) && r_.Chance(60))
+        p = hdir_elem(&b_, p, Bounded((int)t->nparts, depth));
+      else
+        p = hdir_member(&b_, p, (uint32_t)r_.Below((int)t->nparts));
     }
     return want && p->type->elem != want ? nullptr : p;
   }
@@ -451,19 +457,19 @@ private:
   // On memory that other threads change too: one op for the whole array, and its result is forgotten.
   void SharedAtomic() {
     const Array &a = Pick(atomics_);
-    size_t       k = (size_t)(&a - atomics_.data());
-    IrValue     *p = ReadAddress(a, 1);
+    size_t k = (size_t)(&a - atomics_.data());
+    IrValue *p = ReadAddress(a, 1);
     hdir_atomic(&b_, atomic_ops_[k], p, Value(p->type->elem, 2), nullptr);
   }
 
   // On the thread's own element: any op, and the result counts.
   void OwnAtomic() {
-    static const IrOp ops[] = {IR_atomic_add, IR_atomic_min, IR_atomic_max, IR_atomic_and, IR_atomic_or, IR_atomic_xor,
-                               IR_atomic_xchg, IR_atomic_cas};
+    static const IrOp ops[] = {IR_atomic_add, IR_atomic_min, IR_atomic_max,  IR_atomic_and,
+                               IR_atomic_or,  IR_atomic_xor, IR_atomic_xchg, IR_atomic_cas};
     if (owns_.empty()) return;
-    IrValue      *p = Descend(OwnAddress(Pick(owns_), 1), nullptr, 1);
+    IrValue *p = Descend(OwnAddress(Pick(owns_), 1), nullptr, 1);
     const IrType *t = p->type->elem;
-    IrOp          op = ops[r_.Below(8)];
+    IrOp op = ops[r_.Below(8)];
     for (int tries = 0; tries < 4 && !AtomicType(t, op); tries++) op = ops[r_.Below(8)];
     if (!AtomicType(t, op)) return Store();
     IrValue *x = Value(t, 2), *y = op == IR_atomic_cas ? Value(t, 1) : nullptr;
@@ -577,19 +583,21 @@ private:
 
   void If(int depth) {
     if (depth <= 0) return;
-    Types   results = RandomTypes(2);
+    Types results = RandomTypes(2);
     IrInst *i = hdir_if_begin(&b_, Value(Bool(), 3), (uint32_t)results.size(), results.data());
     Begin(Kind::kIf, results);
     Block(r_.In(0, 4), depth - 1);
     hdir_if_else(&b_, i);
-    if (r_.Chance(40)) Block(0, depth - 1);
-    else Block(r_.In(0, 4), depth - 1);
+    if (r_.Chance(40))
+      Block(0, depth - 1);
+    else
+      Block(r_.In(0, 4), depth - 1);
     Close(i);
   }
 
   void Scope(int depth) {
     if (depth <= 0) return;
-    Types   results = RandomTypes(2);
+    Types results = RandomTypes(2);
     IrInst *i = hdir_scope_begin(&b_, (uint32_t)results.size(), results.data());
     Begin(Kind::kScope, results);
     Block(r_.In(1, 4), depth - 1);
@@ -604,10 +612,10 @@ private:
 
   void Loop(int depth) {
     if (depth <= 0 || rounds_ > 8) return;
-    int      limit;
+    int limit;
     IrValue *n = Trips(&limit);
-    Types    results = RandomTypes(2), carried = RandomTypes(3);
-    Values   init = Several(carried, 2);
+    Types results = RandomTypes(2), carried = RandomTypes(3);
+    Values init = Several(carried, 2);
     init.insert(init.begin(), Int(0));
     IrInst *i = hdir_loop_begin(&b_, (uint32_t)init.size(), init.data(), (uint32_t)results.size(), results.data());
     IrRegion *body = b_.at;
@@ -626,8 +634,8 @@ private:
   // How a loop whose time has come ends: nearly always with a break.
   void Done(IrValue *cond) {
     IrInst *i = hdir_if_begin(&b_, cond, 0, nullptr);
-    Hand    saved = hand_;
-    size_t  loop = open_.size() - 1;
+    Hand saved = hand_;
+    size_t loop = open_.size() - 1;
     Begin(Kind::kIf, {});
     if (!r_.Chance(12) || !Exit(r_.In(2, 3))) Break(&open_[loop]);
     hand_ = saved;
@@ -655,9 +663,9 @@ private:
   void Report() {
     IrValue *c = Value(Bool(), 2);
     if (r_.Chance(40)) return hdir_assert(&b_, hdir_bin(&b_, IR_or, c, hdir_un(&b_, IR_not, c)), "one or the other");
-    int           n = r_.In(1, 9);
+    int n = r_.In(1, 9);
     const IrType *t = Scalar(IR_I64);
-    IrValue      *i = hdir_cvt(&b_, t, Bounded(n, 2));
+    IrValue *i = hdir_cvt(&b_, t, Bounded(n, 2));
     hdir_check(&b_, hdir_bin(&b_, IR_lt, i, Int(t, n)), i, Int(t, n), "in bounds");
   }
 
@@ -666,7 +674,7 @@ private:
   void Call() {
     if (callees_.empty() || rounds_ > 8) return;
     const Callee &f = Pick(callees_);
-    Values        args;
+    Values args;
     for (uint32_t k = 0; k < f.fn->body->nparams; k++) {
       IrValue *v = Argument(f.fn->body->params[k]->type);
       if (!v) return;
@@ -716,9 +724,12 @@ private:
     StartBody(fn, results);
     for (uint32_t k = 0; k < fn->body->nparams; k++) {
       IrValue *v = fn->body->params[k];
-      if (v->type->kind == IR_PTR) hand_.places.push_back(v);
-      else if (v->type->kind == IR_ARRAY) reads_.push_back({v, nullptr});
-      else Keep(v);
+      if (v->type->kind == IR_PTR)
+        hand_.places.push_back(v);
+      else if (v->type->kind == IR_ARRAY)
+        reads_.push_back({v, nullptr});
+      else
+        Keep(v);
     }
     ndim_ = 1; /* so that no function raises the kernel's rank */
     rounds_ = 3;
@@ -726,24 +737,31 @@ private:
     callees_.push_back({fn, 1});
     // A kernel must have arrays for the function's array parameters.
     for (const IrType *t : params)
-      if (t->kind == IR_ARRAY) wanted_.push_back(t);
-      else if (t->kind == IR_PTR && t->space == IR_GLOBAL) wanted_owns_.push_back(t->elem);
+      if (t->kind == IR_ARRAY)
+        wanted_.push_back(t);
+      else if (t->kind == IR_PTR && t->space == IR_GLOBAL)
+        wanted_owns_.push_back(t->elem);
   }
 
   // --- the kernel ---
 
-  Extent ReadExtent() {
+  // `following` axes before it grow with the launch: at most two may, and the others stay short, since all is filled.
+  Extent ReadExtent(uint32_t nd, int following) {
     Extent e;
-    e.axis = r_.Chance(65) ? r_.Below(ndim_) : Extent::kNone;
-    e.per = r_.Chance(70) ? 1 : r_.In(2, 4);
-    e.extra = e.axis >= 0 ? r_.In(0, 4) : r_.In(1, 12);
+    e.axis = following < 2 && r_.Chance(65) ? r_.Below(ndim_) : Extent::kNone;
+    e.per = following || r_.Chance(70) ? 1 : r_.In(2, 4);
+    e.extra = e.axis >= 0 ? r_.In(0, 4) : r_.In(1, nd > 2 ? 4 : 12);
     return e;
   }
 
   ArraySpec ReadSpec(uint32_t nd) {
     ArraySpec a;
+    int following = 0;
     a.role = Role::kRead;
-    for (uint32_t k = 0; k < nd; k++) a.extent.push_back(ReadExtent());
+    for (uint32_t k = 0; k < nd; k++) {
+      a.extent.push_back(ReadExtent(nd, following));
+      following += a.extent.back().axis >= 0;
+    }
     if (r_.Chance(40)) a.fill.wild = false, a.fill.lo = -4, a.fill.hi = 12;
     return a;
   }
@@ -770,9 +788,9 @@ private:
 
   // A struct with a number, an array, and perhaps another one.
   void AddStruct(Types *types) {
-    uint32_t             n = (uint32_t)r_.In(2, 3);
+    uint32_t n = (uint32_t)r_.In(2, 3);
     std::vector<IrField> f(n);
-    Param                p;
+    Param p;
     for (uint32_t k = 0; k < n; k++) {
       f[k].name = hdb_printf(&p_->arena, "g%u", k);
       f[k].type = Pick(types_);
@@ -786,7 +804,8 @@ private:
 
   Types Params() {
     Types types;
-    for (int k = r_.In(1, 3); k > 0; k--) AddArray(Pick(types_), ReadSpec((uint32_t)r_.In(1, r_.Chance(15) ? 4 : 2)), &types);
+    for (int k = r_.In(1, 3); k > 0; k--)
+      AddArray(Pick(types_), ReadSpec((uint32_t)r_.In(1, r_.Chance(15) ? 4 : 2)), &types);
     for (const IrType *t : wanted_) AddArray(t->elem, ReadSpec(t->rows), &types);
     for (int k = r_.In(1, 3); k > 0; k--) AddArray(Pick(types_), OwnSpec(), &types);
     for (const IrType *t : wanted_owns_) AddArray(t, OwnSpec(), &types);
@@ -818,8 +837,10 @@ private:
     if (v->type->kind == IR_STRUCT && !p.arrays.empty()) {
       for (uint32_t k = 0; k < v->type->nparts; k++) {
         IrValue *x = hdir_extract(&b_, v, k);
-        if (x->type->kind == IR_ARRAY) reads_.push_back({x, &p.arrays[k - 1]});
-        else Keep(x);
+        if (x->type->kind == IR_ARRAY)
+          reads_.push_back({x, &p.arrays[k - 1]});
+        else
+          Keep(x);
       }
     } else if (p.arrays.empty()) {
       Keep(v);
@@ -835,8 +856,8 @@ private:
 
   // Something that varies, to begin with.
   void SeedHand() {
-    for (int k = 0; k < ndim_; k++)
-      if (r_.Chance(70)) Keep(hdir_tid(&b_, (uint32_t)k));
+    for (int k = 0; k < ndim_; k++) // the last one always: it says how many axes there are
+      if (k + 1 == ndim_ || r_.Chance(70)) Keep(hdir_tid(&b_, (uint32_t)k));
     for (const Array &a : reads_)
       if (r_.Chance(80)) Keep(hdir_load(&b_, ReadAddress(a, 0)));
     for (const Array &a : owns_)
@@ -851,7 +872,7 @@ private:
   void Kernel() {
     ndim_ = r_.Chance(60) ? 1 : r_.In(2, 4);
     for (int k = 0; k < ndim_; k++) p_->c.dim.push_back(k + 1 == ndim_ ? 37 : r_.In(1, 3));
-    Types   types = Params();
+    Types types = Params();
     IrFunc *fn = hdir_func_new(m_, "k", true, (uint32_t)types.size(), types.data(), 0, nullptr);
     p_->c.kernel = "k";
     StartBody(fn, {});
@@ -871,19 +892,19 @@ private:
     if (!hdir_ended(&b_)) Ender(IR_return, {});
   }
 
-  Program         *p_;
-  Rng              r_;
-  GenOptions       o_;
-  IrModule        *m_ = nullptr;
-  IrTypes         *ts_ = nullptr;
-  IrBuilder        b_ = {};
-  int              ndim_ = 1;
-  int              rounds_ = 1; // of all loops around, at most
-  Types            scalars_, types_, wanted_, wanted_owns_;
-  Hand             hand_;
-  std::vector<Array>  reads_, owns_, atomics_;
-  std::vector<IrOp>   atomic_ops_;
-  std::vector<Open>   open_;
+  Program *p_;
+  Rng r_;
+  GenOptions o_;
+  IrModule *m_ = nullptr;
+  IrTypes *ts_ = nullptr;
+  IrBuilder b_ = {};
+  int ndim_ = 1;
+  int rounds_ = 1; // of all loops around, at most
+  Types scalars_, types_, wanted_, wanted_owns_;
+  Hand hand_;
+  std::vector<Array> reads_, owns_, atomics_;
+  std::vector<IrOp> atomic_ops_;
+  std::vector<Open> open_;
   std::vector<Callee> callees_;
 };
 

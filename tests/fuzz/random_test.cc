@@ -9,17 +9,17 @@ namespace {
 
 constexpr int kBlocks = 40, kPrograms = 50; // 2,000 in all
 
-const char *const kAlone[] = {"inline", "scalarise", "promote", "simplify", "gvn", "forward", "licm", "unroll", "flatten",
-                              "legalise"};
+const char *const kAlone[] = {"inline",  "scalarise", "promote", "simplify", "gvn",
+                              "forward", "licm",      "unroll",  "flatten",  "legalise"};
 
 class Random : public testing::TestWithParam<int> {};
 
 // Each program after the whole "cpu" pipeline, after one pass alone, after a few in any order, and as machine code made in
 // one or two ways.
 diff::CheckOptions OptionsFor(uint64_t seed) {
-  diff::Rng          r(seed);
+  diff::Rng r(seed);
   diff::CheckOptions o = diff::RandomOptions(seed, seed % 4 ? 1 : 2);
-  std::string        few = "inline";
+  std::string few = "inline";
   for (int k = 0; k < 4; k++) few += std::string(",") + kAlone[r.Below(10)];
   o.pipelines = {"cpu", kAlone[r.Below(10)], few};
   return o;
@@ -35,13 +35,14 @@ void Explain(uint64_t seed) {
   auto p = fuzz::Generate(seed);
   auto judge = [&](const diff::Case &c) { return diff::Check(c, OptionsFor(seed)); };
   ADD_FAILURE() << "seed " << seed << ": " << v.failure << "\n"
-                << (v.valid ? "smaller (./dev fuzz FILE runs it):\n" + fuzz::Shrink(p->c, judge, 30) : "the program is not valid");
+                << (v.valid ? "smaller (./dev fuzz FILE runs it):\n" + fuzz::Shrink(p->c, judge, 30)
+                            : "the program is not valid");
 }
 
 // A child runs the block, since a program may crash what it finds wrong; only then each is run by itself.
 TEST_P(Random, ProgramsMeanTheSameEverywhere) {
   uint64_t first = (uint64_t)GetParam() * kPrograms + 1;
-  auto     all = [&] {
+  auto all = [&] {
     diff::Verdict v;
     for (uint64_t seed = first; seed < first + kPrograms && Agrees(v); seed++) v = CheckSeed(seed);
     return v;
@@ -73,9 +74,9 @@ TEST(Generator, UsesEveryOp) {
 
 TEST(Generator, TextComesBackTheSame) {
   for (uint64_t seed = 1; seed <= 50; seed++) {
-    auto        p = fuzz::Generate(seed);
+    auto p = fuzz::Generate(seed);
     std::string text = diff::Text(p->c.module);
-    diff::Copy  copy(text);
+    diff::Copy copy(text);
     ASSERT_EQ(copy.problem, "");
     EXPECT_EQ(diff::Text(copy.module), text) << "seed " << seed;
   }
@@ -83,10 +84,10 @@ TEST(Generator, TextComesBackTheSame) {
 
 TEST(Generator, DescriptionsComeBackTheSame) {
   for (uint64_t seed = 1; seed <= 50; seed++) {
-    auto                        p = fuzz::Generate(seed);
-    std::string                 described = diff::Describe(p->c, "#");
+    auto p = fuzz::Generate(seed);
+    std::string described = diff::Describe(p->c, "#");
     std::unique_ptr<diff::Copy> copy;
-    diff::Case                  c;
+    diff::Case c;
     ASSERT_EQ(fuzz::LoadCase(described + diff::Text(p->c.module), &copy, &c), "");
     EXPECT_EQ(diff::Describe(c, "#"), described);
   }
@@ -109,7 +110,7 @@ TEST(Shrinker, FindsTheInstructionThatMatters) {
     };
     if (judge(p->c).failure.empty() || !judge(p->c).valid) continue;
     std::string text = fuzz::Shrink(p->c, judge, 60);
-    size_t      lines = 0;
+    size_t lines = 0;
     for (char ch : text) lines += ch == '\n';
     EXPECT_NE(text.find("mul"), std::string::npos);
     EXPECT_LT(lines, 40u) << text;
