@@ -222,9 +222,14 @@ static void function(CpuWiden *w, Buf *text) {
   hdb_putf(text, "  %%end.p = getelementptr i8, ptr %%span, i64 %d\n  %%end = load i64, ptr %%end.p, align 8\n",
            CPU_SPAN_END);
   if (w->entry.len) hdb_putn(text, w->entry.data, w->entry.len);
-  hdb_put(text, "  br label %start\n");
+  if (w->private)
+    hdcpu_private_begin(w, text);
+  else
+    hdb_put(text, "  br label %start\n");
   hdb_putn(text, body.data, body.len);
-  hdb_put(text, "exit:\n  ret void\n}\n\n");
+  hdb_put(text, "exit:\n");
+  if (w->private) hdcpu_private_end(w, text);
+  hdb_put(text, "  ret void\n}\n\n");
   if (w->decls.len) hdb_putn(text, w->decls.data, w->decls.len);
   put_attributes(w, text);
   hdb_put(text, "!0 = !{!\"branch_weights\", i32 2000, i32 1}\n"); /* of asserts */

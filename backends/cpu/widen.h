@@ -8,7 +8,7 @@
  *     widen_flow.c  if, loop, scope and enders: masks, joins, phis
  *     widen_ops.c   pure operations                 widen_cvt.c    conversions
  *     widen_int.c   division, wide products         widen_fault.c  assert and check
- *     widen_fast.c  what `fast` allows
+ *     widen_fast.c  what `fast` allows              widen_private.c  atomics on a copy
  *     widen_addr.c  addresses                       widen_mem.c    loads and stores
  *     widen_aos.c   neighbouring fields together    widen_atomic.c atomics
  *     emit.c        text, constants, declarations   mask.c         masks
@@ -92,6 +92,12 @@ typedef struct CpuMemo { /* a mask in its two forms, both made in the block at h
   const char *mask, *i1;
 } CpuMemo;
 
+typedef struct CpuPrivate { /* of a span whose atomics work on a copy of the array, in the entry block */
+  const IrInst *atomic;
+  const char *on, *plain;                   /* i1: there is a copy; there is one or the launch has one thread    */
+  const char *copy, *array, *bytes, *shift; /* ptr, ptr, i64, i64: from array to copy, 0 if there is none        */
+} CpuPrivate;
+
 typedef struct CpuWiden {
   Arena            *a;
   const IrFunc     *fn;
@@ -127,6 +133,7 @@ typedef struct CpuWiden {
   uint32_t    nmemo;
   const char *lane0; /* i64: the innermost coordinate of lane 0 */
   const char *dummy; /* ptr: 64 readable zero bytes             */
+  CpuPrivate *private; /* NULL: the kernel has none */
   const char *scratch[3]; /* ptr: a row of 64-bit lanes each    */
   uint32_t   *uses;  /* by value id                              */
   bool       *done;  /* by instruction id: emitted with another */
@@ -208,6 +215,11 @@ const char *hdcpu_from_mem(CpuWiden *w, const IrType *t, const char *v);
 bool hdcpu_load_fields(CpuWiden *w, const IrInst *i);  /* widen_aos.c: false if there is nothing to group */
 bool hdcpu_store_fields(CpuWiden *w, const IrInst *i);
 void hdcpu_atomic(CpuWiden *w, const IrInst *i);   /* widen_atomic.c */
+bool hdcpu_may_be_private(const CpuWiden *w, const IrInst *atomic); /* widen_private.c */
+const char *hdcpu_private_plain(CpuWiden *w, const IrInst *atomic, const char *serial); /* i1: atomics may be plain  */
+const char *hdcpu_private_point(CpuWiden *w, const char *point); /* where plain atomics on `point` go              */
+void hdcpu_private_begin(CpuWiden *w, Buf *text);                /* ends the entry block                           */
+void hdcpu_private_end(CpuWiden *w, Buf *text);                  /* in the block exit; leaves the place to return  */
 void hdcpu_report(CpuWiden *w, const IrInst *i);   /* widen_fault.c  */
 bool hdcpu_all_on(const CpuWiden *w);
 /* For each lane that is on, lowest first: opens blocks; `lane` is its number as i32. */

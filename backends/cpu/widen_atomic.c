@@ -83,16 +83,26 @@ static const char *locked(CpuWiden *w, IrOp op, const IrType *t, const char *ptr
   return hdcpu_ins(w, "atomicrmw %s ptr %s, %s %s monotonic, align %u", name, ptr, st, x, t->size);
 }
 
-/* One atomic of one thread, plain if the launch is serial. Returns the old value. Opens blocks. */
-static const char *one(CpuWiden *w, IrOp op, const IrType *t, const char *ptr, const char *x, const char *y) {
+/* Whether atomics may be plain, and where plain ones go. */
+static const char *plain_mode(CpuWiden *w, const IrInst *i) {
+  return hdcpu_may_be_private(w, i) ? hdcpu_private_plain(w, i, serial(w)) : serial(w);
+}
+
+static const char *plain_point(CpuWiden *w, const IrInst *i, const char *point) {
+  return hdcpu_may_be_private(w, i) ? hdcpu_private_point(w, point) : point;
+}
+
+/* One atomic of one thread, in one of two modes. Returns the old value. Opens blocks. */
+static const char *one(CpuWiden *w, const IrInst *i, const char *plain, const char *ptr, const char *x, const char *y) {
+  const IrType *t = i->args[1]->type;
   const char *st = w->st[t->kind], *label[3] = {hdcpu_label(w), hdcpu_label(w), hdcpu_label(w)};
-  hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", serial(w), label[0], label[1]);
+  hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", plain_mode(w, i), label[0], label[1]);
   hdcpu_open(w, label[0]);
-  const char *a = hdcpu_ins(w, "load %s, ptr %s, align %u", st, ptr, t->size);
-  hdcpu_line(w, "store %s %s, ptr %s, align %u", st, combined(w, op, t, a, x, y), ptr, t->size);
+  const char *a = hdcpu_ins(w, "load %s, ptr %s, align %u", st, plain, t->size);
+  hdcpu_line(w, "store %s %s, ptr %s, align %u", st, combined(w, i->op, t, a, x, y), plain, t->size);
   hdcpu_line(w, "br label %%%s", label[2]);
   hdcpu_open(w, label[1]);
-  const char *b = locked(w, op, t, ptr, x, y), *from = w->block;
+  const char *b = locked(w, i->op, t, ptr, x, y), *from = w->block;
   hdcpu_line(w, "br label %%%s", label[2]);
   hdcpu_open(w, label[2]);
   return hdcpu_ins(w, "phi %s [ %s, %%%s ], [ %s, %%%s ]", st, a, label[0], b, from);
@@ -124,7 +134,9 @@ static void reduced(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
   v = hdcpu_pick(w, hdcpu_on(w), t, v, identity(w, i->op, t));
   const char *full = hdcpu_fmt(w, "llvm.vector.reduce.%s.%s", name, hdcpu_suffix(w, 'i', hdir_bits(t), true));
   const char *x = hdcpu_call(w, st, full, vt, "%s %s", vt, v);
-  one(w, i->op, t, hdcpu_point(w, p, 0), x, NULL);
+  const char *ptr = hdcpu_point(w, p, 0);
+  plain_mode(w, i);
+  one(w, i, plain_point(w, i, ptr), ptr, x, NULL);
 }
 
 /* --- lane after lane --- */
@@ -142,31 +154,6 @@ static const char *lane_of(CpuWiden *w, const IrValue *v, const char *lane) {
   return hdcpu_ins(w, "extractelement %s %s, i32 %s", w->vt[v->type->kind], hdcpu_v(w, v), lane);
 }
 
-/* All lanes written out, twice: a test of the launch's flag and a lane's number for each would cost as much as the add. */
-static void unrolled(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
-  const IrType *t = i->args[1]->type;
-  const char *point = hdcpu_point(w, p, 0), *st = w->st[t->kind], *name = rmw_name(i->op, t), *ptr[32] = {NULL},
-             *x[32] = {NULL};
-  const char *offsets = hdcpu_offsets(w, p, t->size, false),
-             *label[3] = {hdcpu_label(w), hdcpu_label(w), hdcpu_label(w)};
-  for (uint32_t k = 0; k < w->width; k++) {
-    ptr[k] = hdcpu_lane_ptr(w, point, offsets, k);
-    x[k] = lane_of(w, i->args[1], hdcpu_fmt(w, "%u", k));
-  }
-  hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", serial(w), label[0], label[1]);
-  hdcpu_open(w, label[0]);
-  for (uint32_t k = 0; k < w->width; k++) {
-    const char *old = hdcpu_ins(w, "load %s, ptr %s, align %u", st, ptr[k], t->size);
-    hdcpu_line(w, "store %s %s, ptr %s, align %u", st, combined(w, i->op, t, old, x[k], NULL), ptr[k], t->size);
-  }
-  hdcpu_line(w, "br label %%%s", label[2]);
-  hdcpu_open(w, label[1]);
-  for (uint32_t k = 0; k < w->width; k++)
-    hdcpu_ins(w, "atomicrmw %s ptr %s, %s %s monotonic, align %u", name, ptr[k], st, x[k], t->size);
-  hdcpu_line(w, "br label %%%s", label[2]);
-  hdcpu_open(w, label[2]);
-}
-
 static void each(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
   const IrType *t = i->args[1]->type;
   const char *point = hdcpu_point(w, p, 0), *vt = w->vt[t->kind], *st = w->st[t->kind], *ptr = point;
@@ -175,16 +162,47 @@ static void each(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
     if (differs(w, i->args[k])) hdcpu_v(w, i->args[k]);
   if (p->at != AT_UNIFORM) spill(w, 1, w->vt[IR_I64], hdcpu_offsets(w, p, t->size, false));
   if (used) spill(w, 2, vt, "zeroinitializer");
+  plain_mode(w, i);
+  const char *near = plain_point(w, i, point), *plain = near;
   CpuLanes l = hdcpu_lanes_begin(w, hdcpu_bits(w, hdcpu_on(w)));
   if (p->at != AT_UNIFORM) {
     const char *o = hdcpu_ins(w, "load i64, ptr %s, align 8", hdcpu_scratch_lane(w, 1, 8, l.lane));
     ptr = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", point, o);
+    plain = near == point ? ptr : hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", near, o);
   }
   const char *x = lane_of(w, i->args[1], l.lane), *y = i->nargs > 2 ? lane_of(w, i->args[2], l.lane) : NULL;
-  const char *old = one(w, i->op, t, ptr, x, y);
+  const char *old = one(w, i, plain, ptr, x, y);
   if (used) hdcpu_line(w, "store %s %s, ptr %s, align %u", st, old, hdcpu_scratch_lane(w, 2, t->size, l.lane), t->size);
   hdcpu_lanes_end(w, &l);
   if (used) hdcpu_set(w, i->res[0], hdcpu_ins(w, "load %s, ptr %s, align 64", vt, hdcpu_scratch(w, 2)));
+}
+
+/* All lanes written out, twice: a test of the launch's flag and a lane's number for each would cost as much as the add. */
+static void unrolled(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
+  const IrType *t = i->args[1]->type;
+  const char *point = hdcpu_point(w, p, 0), *st = w->st[t->kind], *label[3], *x[32] = {NULL}, *o[32] = {NULL};
+  const char *offsets = hdcpu_offsets(w, p, t->size, false), *plain = plain_mode(w, i),
+             *near = plain_point(w, i, point);
+  for (uint32_t k = 0; k < 3; k++) label[k] = hdcpu_label(w);
+  for (uint32_t k = 0; k < w->width; k++) {
+    o[k] = hdcpu_ins(w, "extractelement %s %s, i32 %u", w->vt[IR_I64], offsets, k);
+    x[k] = lane_of(w, i->args[1], hdcpu_fmt(w, "%u", k));
+  }
+  hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", plain, label[0], label[1]);
+  hdcpu_open(w, label[0]);
+  for (uint32_t k = 0; k < w->width; k++) {
+    const char *ptr = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", near, o[k]);
+    const char *old = hdcpu_ins(w, "load %s, ptr %s, align %u", st, ptr, t->size);
+    hdcpu_line(w, "store %s %s, ptr %s, align %u", st, combined(w, i->op, t, old, x[k], NULL), ptr, t->size);
+  }
+  hdcpu_line(w, "br label %%%s", label[2]);
+  hdcpu_open(w, label[1]);
+  for (uint32_t k = 0; k < w->width; k++) {
+    const char *ptr = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", point, o[k]);
+    hdcpu_ins(w, "atomicrmw %s ptr %s, %s %s monotonic, align %u", rmw_name(i->op, t), ptr, st, x[k], t->size);
+  }
+  hdcpu_line(w, "br label %%%s", label[2]);
+  hdcpu_open(w, label[2]);
 }
 
 void hdcpu_atomic(CpuWiden *w, const IrInst *i) {

@@ -156,6 +156,10 @@ class Kernel {
     return c ? c->llvm : "(none)";
   }
   const IrFunc *fn() const { return fn_; }
+  RtEntry Entry(const Way &way) {
+    Compiled *c = Compile(way);
+    return c ? (RtEntry)(uintptr_t)c->image.entry : nullptr;
+  }
 
  private:
   struct Compiled {
@@ -237,11 +241,6 @@ class Kernel {
     if (st != HD_OK) return nullptr;
     code_.push_back(c);
     return &code_.back();
-  }
-
-  RtEntry Entry(const Way &way) {
-    Compiled *c = Compile(way);
-    return c ? (RtEntry)(uintptr_t)c->image.entry : nullptr;
   }
 
   Arena                 arena_;
