@@ -1,0 +1,145 @@
+// tests/lib/library_testing.h -- runs kernels on the tests' own memory, on any device, and prints what went wrong.
+#ifndef LIBRARY_TESTING_H
+#define LIBRARY_TESTING_H
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "heddle/heddle.h"
+
+template <typename T>
+struct HdScalarOf;
+template <>
+struct HdScalarOf<float> {
+  static constexpr HdScalar scalar = HD_F32;
+  static constexpr const char *name = "f32";
+  using Bits = uint32_t;
+};
+template <>
+struct HdScalarOf<double> {
+  static constexpr HdScalar scalar = HD_F64;
+  static constexpr const char *name = "f64";
+  using Bits = uint64_t;
+};
+template <>
+struct HdScalarOf<int32_t> {
+  static constexpr HdScalar scalar = HD_I32;
+};
+template <>
+struct HdScalarOf<uint32_t> {
+  static constexpr HdScalar scalar = HD_U32;
+};
+
+template <typename T>
+typename HdScalarOf<T>::Bits BitsOf(T x) {
+  typename HdScalarOf<T>::Bits b;
+  memcpy(&b, &x, sizeof b);
+  return b;
+}
+template <typename T>
+T FromBits(typename HdScalarOf<T>::Bits b) {
+  T x;
+  memcpy(&x, &b, sizeof x);
+  return x;
+}
+
+// The same bits, or both NaN.
+template <typename T>
+bool Same(T a, T b) {
+  return BitsOf(a) == BitsOf(b) || (a != a && b != b);
+}
+
+// A context with the devices of the machine; nothing is cached.
+class Machine {
+ public:
+  explicit Machine(int threads = 0) {
+    HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
+    o.threads = threads;
+    o.no_cache = true;
+    EXPECT_EQ(hd_context_new(&o, &ctx), HD_OK);
+    EXPECT_EQ(hd_device_find(ctx, "cpu", &cpu), HD_OK);
+    EXPECT_EQ(hd_device_find(ctx, "interp", &interp), HD_OK);
+  }
+  ~Machine() { hd_context_free(ctx); }
+  Machine(const Machine &) = delete;
+  Machine &operator=(const Machine &) = delete;
+
+  std::string Why() const {
+    char line[1024];
+    return std::string(hd_error_format(hd_context_error(ctx), line, sizeof line)) + "\n" + hd_context_diagnostics(ctx);
+  }
+
+  HdContext *ctx = nullptr;
+  HdDevice cpu, interp;
+};
+
+// One kernel of a source, run on arrays in the tests' memory.
+class Program {
+ public:
+  Program(Machine &m, const std::string &text, HdDevice device, HdModuleOptions options = HD_MODULE_OPTIONS_INIT,
+          const char *name = nullptr)
+      : machine_(m), device_(device) {
+    EXPECT_EQ(hd_module_load_source(m.ctx, "test.hd", text.data(), text.size(), &options, &module_), HD_OK)
+        << m.Why() << text;
+    if (!module_) return;
+    if (!name) name = hd_module_kernel_name(module_, 0);
+    EXPECT_EQ(hd_module_kernel(module_, name, device, &kernel_), HD_OK) << m.Why() << text;
+    EXPECT_EQ(hd_stream_new(m.ctx, device, HD_STREAM_SYNC, &stream_), HD_OK) << m.Why();
+  }
+  ~Program() {
+    hd_stream_free(stream_);
+    hd_module_free(module_);
+  }
+  Program(const Program &) = delete;
+  Program &operator=(const Program &) = delete;
+
+  bool ok() const { return kernel_ && stream_; }
+
+  // Whether this machine has the instructions that the options ask for.
+  static bool CanRun(Machine &m, const HdModuleOptions &options) {
+    static const char text[] = "kernel k(i32 x[]) { x[tid()] = 1; }";
+    HdModule *module = nullptr;
+    HdKernel *kernel = nullptr;
+    EXPECT_EQ(hd_module_load_source(m.ctx, "probe.hd", text, strlen(text), &options, &module), HD_OK) << m.Why();
+    HdStatus s = hd_module_kernel(module, "k", m.cpu, &kernel);
+    EXPECT_TRUE(s == HD_OK || s == HD_ERR_TARGET) << m.Why();
+    hd_module_free(module);
+    return s == HD_OK;
+  }
+
+  // Each argument is a vector of scalars. The kernel's elements may be composites of several; an array may be longer
+  // than the launch.
+  template <typename... T>
+  void Run(int64_t n, std::vector<T> &...args) {
+    if (!ok()) return;
+    constexpr int count = static_cast<int>(sizeof...(T));
+    HdArray arrays[count];
+    int at = 0;
+    (Borrow(at++, args, arrays), ...);
+    HdArg list[count];
+    for (int i = 0; i < count; i++) list[i] = hd_arg_array(&arrays[i]);
+    ASSERT_EQ(hd_launch(kernel_, stream_, 1, &n, count, list), HD_OK) << machine_.Why();
+  }
+
+ private:
+  template <typename T>
+  void Borrow(int at, std::vector<T> &v, HdArray arrays[]) {
+    HdParam p = hd_kernel_param(kernel_, at);
+    ASSERT_EQ(v.size() * sizeof(T) % p.type.size, 0u) << "argument " << at;
+    int64_t n = static_cast<int64_t>(v.size() * sizeof(T) / p.type.size);
+    ASSERT_EQ(hd_array_borrow(machine_.ctx, device_, p.type, 1, &n, nullptr, v.data(), &arrays[at]), HD_OK)
+        << machine_.Why();
+  }
+
+  Machine &machine_;
+  HdDevice device_;
+  HdModule *module_ = nullptr;
+  HdKernel *kernel_ = nullptr;
+  HdStream *stream_ = nullptr;
+};
+
+#endif
