@@ -288,7 +288,7 @@ public:
   double off() override { return Off(sum_, sum2_); }
 
 private:
-  enum : int64_t { BLOCKS = 2500, LANES = 32, N = BLOCKS * LANES * 128 };
+  enum : int64_t { BLOCKS = 2500, LANES = 16, N = BLOCKS * LANES * 256 };
   Floats x_{N}, part_{BLOCKS * LANES}, out_{LANES}, sum_{1}, sum2_{1};
 };
 

@@ -73,18 +73,21 @@ static const char *scaled(CpuWiden *w, const char *i64, const char *stride) {
   return stride ? hdcpu_ins(w, "mul i64 %s, %s", i64, stride) : i64;
 }
 
-/* `v` as tid along some axis plus a constant. As tid lies in 0 .. 2^31 - 2, a sum that wraps is negative, outside of every
- * array: so the constant may be added after widening, where it meets others like it. */
-static const IrValue *tid_plus(const IrValue *v, int64_t *more) {
+/* `v` as a value plus a constant that may be added after widening, where it meets others like it: a sum that wraps must lie
+ * outside of every array. So it is with a positive constant, which wraps to a negative sum; and with any that is added to
+ * tid, which lies in 0 .. 2^31 - 2. */
+static const IrValue *base_of(const IrValue *v, int64_t *more) {
+  const IrValue *base = v;
   int64_t sum = 0;
-  while (v->def && (v->def->op == IR_add || v->def->op == IR_sub) && hdir_is_const(v->def->args[1])) {
-    int64_t c = hdir_const_i64(v->def->args[1]);
-    sum += v->def->op == IR_add ? c : -c;
-    v = v->def->args[0];
+  while (base->def && (base->def->op == IR_add || base->def->op == IR_sub) && hdir_is_const(base->def->args[1])) {
+    int64_t c = hdir_const_i64(base->def->args[1]);
+    sum += base->def->op == IR_add ? c : -c;
+    base = base->def->args[0];
   }
-  if (!v->def || v->def->op != IR_tid || sum >= INT32_MAX || sum <= -INT32_MAX) return NULL;
+  bool tid = base->def && base->def->op == IR_tid;
+  if (sum >= INT32_MAX || sum <= -INT32_MAX || (sum < 0 && !tid) || hdir_is_const(base)) return v;
   *more = sum;
-  return v;
+  return base;
 }
 
 /* Bytes that the uniform and affine indices, lane 0's, come to; the varying ones are left out. What is constant of it goes to
@@ -92,7 +95,7 @@ static const IrValue *tid_plus(const IrValue *v, int64_t *more) {
 static const char *common_bytes(CpuWiden *w, const Axes *x, bool affine_too, int64_t *off) {
   const char *sum = NULL;
   for (uint32_t k = 0; k < x->n; k++) {
-    const IrValue *v = x->inst->args[1 + k], *tid = NULL;
+    const IrValue *v = x->inst->args[1 + k];
     IrClass c = fact(w, v).cls;
     int64_t more = 0;
     if (c == IR_VARYING || (c == IR_AFFINE && !affine_too) || (hdir_is_const(v) && !v->bits)) continue;
@@ -101,10 +104,9 @@ static const char *common_bytes(CpuWiden *w, const Axes *x, bool affine_too, int
       *off += hdir_const_i64(v) * x->size;
       continue;
     }
-    if (hdir_bits(v->type) == 32) tid = tid_plus(v, &more);
-    const char *at = !tid                             ? to_i64(w, v->type, hdcpu_s(w, v))
-                     : tid->def->imm == w->inner_axis ? w->lane0
-                                                      : to_i64(w, tid->type, hdcpu_s(w, tid));
+    if (hdir_bits(v->type) == 32) v = base_of(v, &more);
+    bool lane = v->def && v->def->op == IR_tid && v->def->imm == w->inner_axis;
+    const char *at = lane ? w->lane0 : to_i64(w, v->type, hdcpu_s(w, v));
     sum = plus(w, sum, scaled(w, at, stride));
     if (stride && more)
       sum = plus(w, sum, times(w, stride, more));

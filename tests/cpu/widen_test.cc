@@ -437,6 +437,55 @@ kernel @k(%x: array<f32, 2>, %y: array<f32, 2>, %z: array<f32, 1>) {
   }
 }
 
+// Neighbours of tid and of a loop's counter, in both directions; borders are skipped by a mask.
+TEST(Widen, ConstantsOfIndicesGoToTheAddress) {
+  Kernel k(R"(
+kernel @k(%x: array<f32, 2>, %y: array<f32, 2>, %n: i32) {
+  %r: i32 = tid 0
+  %i: i32 = tid 1
+  %m: i32 = sub %n, 2i32
+  %lo: bool = ge %i, 2i32
+  %hi: bool = lt %i, %m
+  %in: bool = and %lo, %hi
+  if %in {
+    %l: i32 = sub %i, 2i32
+    %u: i32 = add %i, 3i32
+    %v: i32 = sub %u, 1i32
+    %r1: i32 = add %r, 1i32
+    %pl: ptr<f32> = index %x, %r, %l
+    %pr: ptr<f32> = index %x, %r1, %v
+    %a: f32 = load %pl
+    %b: f32 = load %pr
+    %s: f32 = loop (%t: f32 = %a, %j: i32 = %i, %c: i32 = -3i32) {
+      %go: bool = lt %c, 2i32
+      if %go {
+        yield
+      } else {
+        break %t
+      }
+      %j4: i32 = add %j, 2i32
+      %j5: i32 = sub %j4, 1i32
+      %c3: i32 = add %c, 3i32
+      %pj: ptr<f32> = index %x, %c3, %j5
+      %w: f32 = load %pj
+      %t2: f32 = sub %w, %t
+      %c1: i32 = add %c, 1i32
+      continue %t2, %j, %c1
+    }
+    %d: f32 = mul %s, %b
+    %q: ptr<f32> = index %y, %r, %i
+    store %q, %d
+    yield
+  } else {
+    yield
+  }
+  return
+}
+)");
+  for (int64_t n : kSizes)
+    if (n > 0) Agree(&k, {Array(Ramp((int)n * 6), {6, n}), Array(Ramp((int)n * 5), {5, n}), Value((int32_t)n)}, {5, n});
+}
+
 TEST(Widen, LocalArrays) {
   Kernel k(R"(
 struct %S { a: fixed<f32, 4>, b: u8, c: f64 }
