@@ -7,33 +7,13 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "diff.h"
-#include "tests/frontend/lang_testing.h"
+#include "kernel_files.h"
 
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr char kRoot[] = "tests/diff/kernels";
 constexpr int kWays = 3;
 
-std::vector<fs::path> Files() {
-  std::vector<fs::path> files;
-  for (const auto &f : fs::directory_iterator(kRoot))
-    if (f.path().extension() == ".hd") files.push_back(f.path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::string OptionsIn(const std::string &text) {
-  const std::string head = "// options: ";
-  size_t at = text.find(head);
-  if (at == std::string::npos) return "";
-  at += head.size();
-  return text.substr(at, text.find('\n', at) - at);
-}
-
-class Kernel : public testing::TestWithParam<fs::path> {};
+class Kernel : public testing::TestWithParam<diff::KernelFile> {};
 
 // The sizes around a gang of each width, and the one that the file gives.
 diff::CheckOptions OptionsFor(int turn, const diff::Case &c) {
@@ -44,29 +24,18 @@ diff::CheckOptions OptionsFor(int turn, const diff::Case &c) {
 }
 
 TEST_P(Kernel, GivesTheSameBitsEverywhere) {
-  const std::string text = ReadFile(GetParam());
-  Compiled compiled(GetParam().string(), text, OptionsIn(text));
-  ASSERT_EQ(compiled.diagnostics, "");
-  std::vector<fs::path> files = Files();
-  int turn = (int)(std::find(files.begin(), files.end(), GetParam()) - files.begin());
-  for (uint32_t k = 0; k < compiled.result.module->nfuncs; k++) {
-    const IrFunc *fn = compiled.result.module->funcs[k];
-    if (!fn->is_kernel) continue;
-    diff::Case c;
-    c.name = fn->name;
-    c.module = compiled.result.module;
-    ASSERT_EQ(diff::ReadDescription(text, fn, &c), "");
-    diff::Verdict v = diff::Check(c, OptionsFor(turn, c));
+  const std::string problem = GetParam().ForEachCase([&](const diff::Case &c) {
+    diff::Verdict v = diff::Check(c, OptionsFor(GetParam().turn, c));
     EXPECT_TRUE(v.valid) << v.failure;
-    EXPECT_EQ(v.failure, "") << "kernel " << fn->name;
-  }
+    EXPECT_EQ(v.failure, "") << "kernel " << c.name;
+  });
+  EXPECT_EQ(problem, "");
 }
 
-std::string NameOf(const testing::TestParamInfo<fs::path> &info) { return info.param.stem().string(); }
+INSTANTIATE_TEST_SUITE_P(File, Kernel, testing::ValuesIn(diff::KernelFiles()),
+                         [](const testing::TestParamInfo<diff::KernelFile> &info) { return info.param.Name(); });
 
-INSTANTIATE_TEST_SUITE_P(File, Kernel, testing::ValuesIn(Files()), NameOf);
-
-TEST(Kernels, AreMany) { EXPECT_GE(Files().size(), 45u); }
+TEST(Kernels, AreMany) { EXPECT_GE(diff::KernelFiles().size(), 45u); }
 
 // In turn, all ways are taken: each target with each width.
 TEST(SomeOptions, TakeEveryWayInTheEnd) {
@@ -76,7 +45,7 @@ TEST(SomeOptions, TakeEveryWayInTheEnd) {
     return n;
   };
   std::set<std::string> seen;
-  for (int turn = 0; turn < (int)Files().size(); turn++) seen.merge(names(diff::SomeOptions(turn, kWays)));
+  for (int turn = 0; turn < (int)diff::KernelFiles().size(); turn++) seen.merge(names(diff::SomeOptions(turn, kWays)));
   EXPECT_EQ(seen, names(diff::AllOptions()));
 }
 

@@ -322,6 +322,7 @@ typedef enum PtxFloat {
 /* i->round, ftz, sat, op and type are set before it is asked. */
 PtxFn *ptx_float(PtxFloat op, const Ins *i);
 PtxFn  ptx_testp;
+PtxFn  ptx_mixed;
 
 typedef enum PtxCmp {
   CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_LO, CMP_LS, CMP_HI, CMP_HS,

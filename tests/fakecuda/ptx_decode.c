@@ -125,11 +125,33 @@ static void float_op(Parser *p, Ins *x, PtxFloat op, PtxType t, int n) {
   shape(p, x, t, t, n > 1 ? t : PTX_NOTYPE, n > 2 ? t : PTX_NOTYPE);
 }
 
+/* Mixed forms of sums (PTX 8.6): .f32.f16 and .f32.bf16, whose first operands are halves. Or PTX_NOTYPE. */
+static PtxType take_half(Parser *p, PtxType t) {
+  if (t != PT_F32) return PTX_NOTYPE;
+  return take(p, "f16") ? PT_F16 : take(p, "bf16") ? PT_BF16 : PTX_NOTYPE;
+}
+
+static void mixed_op(Parser *p, Ins *x, PtxFloat op, PtxType half) {
+  x->op = (uint8_t)op;
+  x->type2 = (uint8_t)half;
+  x->fn = ptx_mixed;
+  if (x->ftz) bad(p, ".ftz is not for this type");
+  if (op == FL_FMA)
+    shape(p, x, PT_F32, half, half, PT_F32);
+  else
+    shape(p, x, PT_F32, half, PT_F32, PTX_NOTYPE);
+}
+
 /* --- arithmetic --- */
 
 static void d_add_sub(Parser *p, bool sub) {
   Ins x = {0};
-  PtxType t = take_type(p);
+  PtxType t = take_type(p), half = take_half(p, t);
+  if (half) {
+    float_modifiers(p, &x, t, false);
+    mixed_op(p, &x, sub ? FL_SUB : FL_ADD, half);
+    return;
+  }
   if (is_float(t)) {
     float_modifiers(p, &x, t, false);
     float_op(p, &x, sub ? FL_SUB : FL_ADD, t, 2);
@@ -211,7 +233,13 @@ static void d_sad(Parser *p) {
 static void d_fma(Parser *p) {
   Ins x = {0};
   PtxType t = take_type(p);
+  PtxType half = take_half(p, t);
   if (!is_float(t)) bad(p, "fma is for floats");
+  if (half) {
+    float_modifiers(p, &x, t, true);
+    mixed_op(p, &x, FL_FMA, half);
+    return;
+  }
   bool relu = take(p, "relu");
   if (relu && !is_half(t)) bad(p, ".relu is for halves");
   float_modifiers(p, &x, t, true);

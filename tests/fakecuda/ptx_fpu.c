@@ -333,6 +333,21 @@ static bool half(Warp *w, Ins *i, u32 m) {
   EACH_LANE(COL(u16, i->d)[l] = half_calc(w, i, COL(u16, i->a)[l], COL(u16, i->b)[l], COL(u16, i->c)[l], bf))
   return true;
 }
+/* One or two halves and a float, rounded once. A half's value and a product of two are floats. */
+bool ptx_mixed(Warp *w, Ins *i, u32 m) {
+  bool bf = i->type2 == PT_BF16;
+  fesetround(fe_rounds[i->round]);
+  for (u32 rest = m; rest; rest &= rest - 1) {
+    int l = __builtin_ctz(rest);
+    float a = (float)half_value(COL(u16, i->a)[l], bf, false);
+    float b = i->op == FL_FMA ? (float)half_value(COL(u16, i->b)[l], bf, false) : COL(float, i->b)[l];
+    volatile float r = calc(w, i, a, b, i->op == FL_FMA ? COL(float, i->c)[l] : 0);
+    COL(float, i->d)[l] = finished(i, r);
+  }
+  fesetround(FE_TONEAREST);
+  return true;
+}
+
 static bool half_pair(Warp *w, Ins *i, u32 m) {
   bool bf = i->type == PT_BF16X2;
   EACH_LANE(u32 a = COL(u32, i->a)[l]; u32 b = COL(u32, i->b)[l]; u32 c = COL(u32, i->c)[l];
