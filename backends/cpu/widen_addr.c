@@ -140,6 +140,7 @@ static void varying_index(CpuWiden *w, const Axes *x, CpuAddr *a) {
   if (!x->outer_moves && w->options.dense) {
     a->index = hdcpu_v(w, last);
     a->index_bits = hdir_bits(last->type);
+    a->loaded = last->def && last->def->op == IR_load ? last->def : NULL;
     return;
   }
   const char *sum = NULL;
@@ -256,6 +257,7 @@ static void global_elem(CpuWiden *w, const IrInst *i, CpuAddr *a) {
   a->scale = 1;
   a->at = AT_VARYING;
   a->rstride = NULL;
+  a->loaded = NULL;
   a->root = i->res[0];
 }
 
@@ -296,6 +298,27 @@ const char *hdcpu_offsets(CpuWiden *w, const CpuAddr *p, uint32_t size, bool saf
 const char *hdcpu_lane_ptr(CpuWiden *w, const char *point, const char *offsets, uint32_t lane) {
   const char *o = hdcpu_ins(w, "extractelement %s %s, i32 %u", w->vt[IR_I64], offsets, lane);
   return hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", point, o);
+}
+
+/* Nothing between the two writes memory or branches. */
+static bool undisturbed(const IrInst *from, const IrInst *to) {
+  for (uint32_t left = 100; from && left; left--, from = from->next) {
+    if (from == to) return true;
+    IrEffect e = hdir_ops[from->op].effect;
+    if (e != FX_PURE && e != FX_LAUNCH && e != FX_READS) return false;
+  }
+  return false;
+}
+
+const char *hdcpu_loaded_offset(CpuWiden *w, const CpuAddr *p, const IrInst *user, uint32_t lane) {
+  const IrInst *load = p->loaded;
+  if (p->at != AT_VARYING || !load || p->index_bits != 32 || w->uses[load->res[0]->id] != 1 || !hdcpu_all_on(w))
+    return NULL;
+  const CpuAddr *from = w->addr[load->args[0]->id];
+  if (!from || from->local || from->at != AT_AFFINE || from->rstride || from->stride != 4) return NULL;
+  if (!undisturbed(load, user)) return NULL;
+  const char *x = hdcpu_ins(w, "load i32, ptr %s, align 4", hdcpu_point(w, from, 4 * lane));
+  return times(w, hdcpu_ins(w, "sext i32 %s to i64", x), p->scale);
 }
 
 const char *hdcpu_ptrs(CpuWiden *w, const CpuAddr *p, uint32_t size) {

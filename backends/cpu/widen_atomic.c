@@ -181,11 +181,12 @@ static void each(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
 static void unrolled(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
   const IrType *t = i->args[1]->type;
   const char *point = hdcpu_point(w, p, 0), *st = w->st[t->kind], *label[3], *x[32] = {NULL}, *o[32] = {NULL};
-  const char *offsets = hdcpu_offsets(w, p, t->size, false), *plain = plain_mode(w, i),
-             *near = plain_point(w, i, point);
+  const char *offsets = NULL, *plain = plain_mode(w, i), *near = plain_point(w, i, point);
   for (uint32_t k = 0; k < 3; k++) label[k] = hdcpu_label(w);
   for (uint32_t k = 0; k < w->width; k++) {
-    o[k] = hdcpu_ins(w, "extractelement %s %s, i32 %u", w->vt[IR_I64], offsets, k);
+    o[k] = hdcpu_loaded_offset(w, p, i, k);
+    if (!o[k] && !offsets) offsets = hdcpu_offsets(w, p, t->size, false);
+    if (!o[k]) o[k] = hdcpu_ins(w, "extractelement %s %s, i32 %u", w->vt[IR_I64], offsets, k);
     x[k] = lane_of(w, i->args[1], hdcpu_fmt(w, "%u", k));
   }
   hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", plain, label[0], label[1]);

@@ -38,6 +38,23 @@ TEST(WidenPrivate, LongSpansCountAsShortOnesDo) {
       }
 }
 
+// Keys that lie in memory are read one by one; those that were changed in between, or are used again, are not.
+TEST(WidenPrivate, KeysFromMemoryAndKeysThatWereComputed) {
+  std::string text = Text("atomic_add", "i32", false), stored = text, used = text;
+  stored.insert(stored.find("  %p: "), "  store %kp, 0i32\n");
+  used.insert(used.find("  return"), "  store %kp, %v\n  %k2: ptr<i32> = index %key, %k\n  store %k2, 7i32\n");
+  std::vector<int32_t> key;
+  for (int i = 0; i < 3000; i++) key.push_back(i * 31 % 60);
+  for (const std::string &s : {text, stored, used}) {
+    SCOPED_TRACE(s);
+    Kernel k(s);
+    std::vector<Way> ways = SomeWays();
+    for (Way &w : ways) w.serial = true;
+    Agree(&k, {Array(key), Array(std::vector<int32_t>(60))}, {3000}, ways);
+    if (s != used) Agree(&k, {Array(key), Array(std::vector<int32_t>(60))}, {3000}, SomeWays());
+  }
+}
+
 // An array larger than a copy may be.
 TEST(WidenPrivate, LargeArraysStayShared) {
   std::vector<int32_t> key;
