@@ -3,7 +3,7 @@
  * An estimate has 12 bits on AVX2 and SSE4, 14 on AVX-512; one step of Newton's method doubles them. Results are within 4
  * ulps for y from 2^-126 on; below, they may be infinite. Zero, infinities and NaN give what exact operations give: the step
  * makes NaN of them, and then the estimate stands. Estimates differ between makers of CPUs. Division alone stays exact: the
- * estimate and its step took longer on the machines that were measured (Zen 3, Zen 5).
+ * estimate and its step took longer (measured on Zen 5, Black-Scholes 5 % slower).
  */
 #include "backends/cpu/widen.h"
 
