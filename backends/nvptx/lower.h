@@ -83,6 +83,8 @@ const char *hdptx_type(const IrType *t);     /* of a value: i1, i8 .. i64, float
 const char *hdptx_mem_type(const IrType *t); /* of a scalar in memory: bool is i8                         */
 const char *hdptx_int(PtxLower *g, uint32_t bits, int64_t x);
 const char *hdptx_const(PtxLower *g, const IrType *t, uint64_t bits);
+/* c ? x : y, of values of LLVM's type `ty`. */
+const char *hdptx_choose(PtxLower *g, const char *c, const char *ty, const char *x, const char *y);
 const char *hdptx_get(PtxLower *g, const IrValue *v);
 static inline void hdptx_set(PtxLower *g, const IrValue *v, const char *x) { g->val[v->id] = x; }
 

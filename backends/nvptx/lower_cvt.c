@@ -11,9 +11,6 @@ static const char *op2(PtxLower *g, const char *name, const char *ty, const char
 static const char *conv(PtxLower *g, const char *name, const char *from, const char *x, const char *to) {
   return hdptx_ins(g, "%s %s %s to %s", name, from, x, to);
 }
-static const char *choose(PtxLower *g, const char *c, const char *ty, const char *x, const char *y) {
-  return hdptx_ins(g, "select i1 %s, %s %s, %s %s", c, ty, x, ty, y);
-}
 
 static bool is_half(const IrType *t) { return t->kind == IR_F16 || t->kind == IR_BF16; }
 
@@ -32,7 +29,7 @@ static const char *round_to_bf16(PtxLower *g, const char *x) {
   const char *odd = op2(g, "and", "i32", up, "1");
   const char *r = op2(g, "add", "i32", op2(g, "add", "i32", b, "32767"), odd);
   r = op2(g, "lshr", "i32", r, "16");
-  r = choose(g, hdptx_ins(g, "fcmp uno float %s, %s", x, x), "i32", op2(g, "or", "i32", up, "64"), r);
+  r = hdptx_choose(g, hdptx_ins(g, "fcmp uno float %s, %s", x, x), "i32", op2(g, "or", "i32", up, "64"), r);
   return conv(g, "trunc", "i32", r, "i16");
 }
 
@@ -52,12 +49,12 @@ static const char *float_to_int(PtxLower *g, const IrType *from, const IrType *t
   const char *name = hdptx_fmt(g, "llvm.nvvm.%c2%s.rz", from->kind == IR_F64 ? 'd' : 'f',
                                wide ? (sign ? "ll" : "ull") : (sign || small ? "i" : "ui"));
   const char *r = hdptx_call(g, i, name, f, "%s %s", f, x);
-  if (from->kind == IR_F64 || wide) r = choose(g, hdptx_ins(g, "fcmp ord %s %s, %s", f, x, x), i, r, "0");
+  if (from->kind == IR_F64 || wide) r = hdptx_choose(g, hdptx_ins(g, "fcmp ord %s %s, %s", f, x, x), i, r, "0");
   if (!small) return r;
   low = hdptx_int(g, 32, sign ? -(1ll << (bits - 1)) : 0);
   high = hdptx_int(g, 32, sign ? (1ll << (bits - 1)) - 1 : (1ll << bits) - 1);
-  r = choose(g, op2(g, "icmp sgt", "i32", r, low), "i32", r, low);
-  r = choose(g, op2(g, "icmp slt", "i32", r, high), "i32", r, high);
+  r = hdptx_choose(g, op2(g, "icmp sgt", "i32", r, low), "i32", r, low);
+  r = hdptx_choose(g, op2(g, "icmp slt", "i32", r, high), "i32", r, high);
   return conv(g, "trunc", "i32", r, hdptx_type(to));
 }
 
@@ -81,7 +78,7 @@ static const char *from_bool(PtxLower *g, const IrType *to, const char *x) {
                  : to->kind == IR_BF16 ? 0x3f80
                  : to->kind == IR_F32  ? 0x3f800000
                                        : 0x3ffull << 52;
-  return choose(g, x, hdptx_type(to), hdptx_const(g, to, one), hdptx_const(g, to, 0));
+  return hdptx_choose(g, x, hdptx_type(to), hdptx_const(g, to, one), hdptx_const(g, to, 0));
 }
 
 static const char *to_bool(PtxLower *g, const IrType *from, const char *x) {

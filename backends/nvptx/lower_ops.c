@@ -14,10 +14,6 @@ static const char *binary(PtxLower *g, const char *name, const char *ty, const c
   return hdptx_ins(g, "%s %s %s, %s", name, ty, x, y);
 }
 
-static const char *choose(PtxLower *g, const char *c, const char *ty, const char *x, const char *y) {
-  return hdptx_ins(g, "select i1 %s, %s %s, %s %s", c, ty, x, ty, y);
-}
-
 static const char *convert(PtxLower *g, const char *how, const char *from, const char *x, const char *to) {
   return hdptx_ins(g, "%s %s %s to %s", how, from, x, to);
 }
@@ -40,7 +36,7 @@ static const char *min_max(PtxLower *g, IrOp op, const IrType *t, const char *co
   const char *cmp = hdir_is_float(t)    ? (op == IR_min ? "fcmp olt" : "fcmp ogt")
                     : hdir_is_signed(t) ? (op == IR_min ? "icmp slt" : "icmp sgt")
                                         : (op == IR_min ? "icmp ult" : "icmp ugt");
-  return choose(g, hdptx_ins(g, "%s %s %s, %s", cmp, ty, x[0], x[1]), ty, x[0], x[1]);
+  return hdptx_choose(g, hdptx_ins(g, "%s %s %s, %s", cmp, ty, x[0], x[1]), ty, x[0], x[1]);
 }
 
 static const char *negate(PtxLower *g, const IrType *t, const char *x) {
@@ -52,7 +48,7 @@ static const char *absolute(PtxLower *g, const IrType *t, const char *x) {
   if (hdir_is_float(t)) return unary_call(g, "fabs", t, x);
   if (!hdir_is_signed(t)) return x;
   const char *ty = hdptx_type(t);
-  return choose(g, hdptx_ins(g, "icmp slt %s %s, 0", ty, x), ty, hdptx_ins(g, "sub %s 0, %s", ty, x), x);
+  return hdptx_choose(g, hdptx_ins(g, "icmp slt %s %s, 0", ty, x), ty, hdptx_ins(g, "sub %s 0, %s", ty, x), x);
 }
 
 static const char *fma3(PtxLower *g, const IrType *t, const char *const x[]) {
@@ -104,13 +100,13 @@ static const char *division(PtxLower *g, const IrType *t, const char *x, const c
     const char *neg = hdptx_ins(g, "icmp eq %s %s, -1", ty, y);
     bad = binary(g, "or", "i1", none, binary(g, "and", "i1", min, neg));
   }
-  y = choose(g, bad, ty, "1", y);
+  y = hdptx_choose(g, bad, ty, "1", y);
   const char *q = bits < 32 ? small_division(g, t, x, y) : binary(g, sign ? "sdiv" : "udiv", ty, x, y);
   if (rem) { /* of the guarded divisor it is right but for x % 0, which is x */
     const char *r = binary(g, "sub", ty, x, binary(g, "mul", ty, q, y));
-    return choose(g, none, ty, x, r);
+    return hdptx_choose(g, none, ty, x, r);
   }
-  return choose(g, none, ty, "0", q);
+  return hdptx_choose(g, none, ty, "0", q);
 }
 
 static const char *upper_half(PtxLower *g, const IrType *t, const char *x, const char *y) {
@@ -174,7 +170,7 @@ static const char *half_op(PtxLower *g, IrOp op, const IrType *t, const IrType *
   const char *wide[3] = {"0", "0", "0"};
   for (size_t k = 0; k < strlen(hdir_ops[op].operands) && k < 3; k++) wide[k] = hdptx_cvt(g, t, &f32_type, x[k]);
   if (op == IR_min || op == IR_max)
-    return choose(g, compare(g, op == IR_min ? IR_lt : IR_gt, &f32_type, wide), "i16", x[0], x[1]);
+    return hdptx_choose(g, compare(g, op == IR_min ? IR_lt : IR_gt, &f32_type, wide), "i16", x[0], x[1]);
   bool is_test = res->kind == IR_BOOL;
   const char *r = hdptx_op(g, op, &f32_type, is_test ? res : &f32_type, wide);
   return is_test || !r ? r : hdptx_cvt(g, &f32_type, t, r);
@@ -232,7 +228,7 @@ void hdptx_pure(PtxLower *g, const IrInst *i) {
       hdir_is_scalar(i->res[0]->type)) {
     for (uint32_t k = 0; k < i->nargs; k++) x[k] = hdptx_get(g, i->args[k]);
     if (i->op == IR_select)
-      r = choose(g, x[0], hdptx_type(i->res[0]->type), x[1], x[2]);
+      r = hdptx_choose(g, x[0], hdptx_type(i->res[0]->type), x[1], x[2]);
     else
       r = hdptx_op(g, i->op, i->args[0]->type, i->res[0]->type, x);
   }

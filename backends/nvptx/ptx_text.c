@@ -4,6 +4,8 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "backends/nvptx/lower.h"
 
@@ -164,6 +166,27 @@ const char *hdptx_const(PtxLower *g, const IrType *t, uint64_t bits) {
   MapSlot *slot = hdb_map_slot(&g->consts, key, sizeof key);
   if (!slot->value) slot->value = (void *)(uintptr_t)float_text(g, t, bits);
   return slot->value;
+}
+
+/* --- choices --- */
+
+/* A float constant other than zero and NaN. */
+static bool is_plain_number(const char *x) {
+  if (x[0] != '0' || x[1] != 'x') return false;
+  uint64_t size = strtoull(x + 2, NULL, 16) << 1;
+  return size != 0 && size <= (uint64_t)0x7ff << 53;
+}
+
+/* Where a comparison chooses between the floats that it compared, and one of them can be no NaN, LLVM writes min.f32 or max.f32,
+ * for which -0 is less than 0: so floats are chosen as integers, unless there is a constant that leaves no doubt. */
+const char *hdptx_choose(PtxLower *g, const char *c, const char *ty, const char *x, const char *y) {
+  bool single = strcmp(ty, "float") == 0;
+  if ((!single && strcmp(ty, "double") != 0) || is_plain_number(x) || is_plain_number(y))
+    return hdptx_ins(g, "select i1 %s, %s %s, %s %s", c, ty, x, ty, y);
+  const char *i = single ? "i32" : "i64";
+  x = hdptx_ins(g, "bitcast %s %s to %s", ty, x, i);
+  y = hdptx_ins(g, "bitcast %s %s to %s", ty, y, i);
+  return hdptx_ins(g, "bitcast %s %s to %s", i, hdptx_ins(g, "select i1 %s, %s %s, %s %s", c, i, x, i, y), ty);
 }
 
 /* --- values --- */

@@ -81,6 +81,10 @@ ONE(max_ux2, u32, PAIR(~lesser((u16)~a, (u16)~b), ~lesser(~a >> 16, ~b >> 16)))
 ONE(min_sx2, u32, PAIR(lesser_s((i16)a, (i16)b), lesser_s((i16)(a >> 16), (i16)(b >> 16))))
 ONE(max_sx2, u32, PAIR(~lesser_s(~(i16)a, ~(i16)b), ~lesser_s(~(i16)(a >> 16), ~(i16)(b >> 16))))
 
+static i32 positive(i32 x) { return x > 0 ? x : 0; }
+ONE(min_relu, i32, positive(a < b ? a : b))
+ONE(max_relu, i32, positive(a > b ? a : b))
+
 HANDLER(mul_wide_u16, u32, u16, u16, u32, (u32)a *b)
 HANDLER(mul_wide_s16, i32, i16, i16, u32, (i32)a *b)
 HANDLER(mul_wide_u32, u64, u32, u32, u64, (u64)a *b)
@@ -429,6 +433,8 @@ static PtxFn *const table[AL_COUNT][PTX_NTYPES] = {
     ROW_INT(AL_MAD_LO, mad),
     [AL_ADD][PT_U16X2] = add_x2,
     [AL_ADD][PT_S16X2] = add_x2,
+    [AL_MIN_RELU][PT_S32] = min_relu,
+    [AL_MAX_RELU][PT_S32] = max_relu,
     [AL_MIN][PT_U16X2] = min_ux2,
     [AL_MAX][PT_U16X2] = max_ux2,
     [AL_MIN][PT_S16X2] = min_sx2,

@@ -329,7 +329,8 @@ static void d_min_max(Parser *p, bool max) {
     float_op(p, &x, max ? (nan ? FL_MAX_NAN : FL_MAX) : nan ? FL_MIN_NAN : FL_MIN, t, 2);
     return;
   }
-  x.fn = ptx_alu(max ? AL_MAX : AL_MIN, t);
+  bool relu = take(p, "relu"); /* PTX 8.0 */
+  x.fn = ptx_alu(relu ? (max ? AL_MAX_RELU : AL_MIN_RELU) : max ? AL_MAX : AL_MIN, t);
   shape(p, &x, t, t, t, PTX_NOTYPE);
 }
 static void d_min(Parser *p) { d_min_max(p, false); }
