@@ -65,9 +65,8 @@ static void *symbol(void *library, const char *name) { return dlsym(library, nam
 /* By the driver's own look-up, which knows each form of a function by the version it came with; else as it is exported. */
 static void *find_entry(const Finder *f, const char *name, int version, const char *exported) {
   void *p = NULL;
-  if (f->second && f->second(name, &p, version, 0, NULL) == CU_SUCCESS && p) return p;
-  p = NULL;
-  if (!f->second && f->first && f->first(name, &p, version, 0) == CU_SUCCESS && p) return p;
+  if (f->second) return f->second(name, &p, version, 0, NULL) == CU_SUCCESS ? p : NULL;
+  if (f->first) return f->first(name, &p, version, 0) == CU_SUCCESS ? p : NULL;
   return symbol(f->library, exported);
 }
 

@@ -1,0 +1,289 @@
+/* tests/fakecuda/fake_stream.c -- streams as queues, events, and the order in which work is done.
+ *
+ * A call that waits for a stream first lets others go on, at random: what no event orders comes in any order. The default
+ * stream and the streams that were not made non-blocking wait for each other, as they do.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fakecuda/fake.h"
+
+/* --- queues --- */
+
+FkStream *fk_stream(FkContext *c, void *handle) {
+  if ((uintptr_t)handle <= 2) return &c->legacy;
+  for (FkStream *s = c->streams; s; s = s->next)
+    if (s == handle && !s->dead) return s;
+  return NULL;
+}
+
+FkOp *fk_op(FkWork work) {
+  FkOp *op = FK_NEW(FkOp);
+  op->work = work;
+  return op;
+}
+
+static void op_free(FkOp *op) {
+  free(op->staged);
+  free(op->params);
+  free(op->deps);
+  free(op);
+}
+
+void fk_depend(FkOp *op, FkStream *s, uint64_t seq) {
+  if (s->done >= seq) return;
+  FkDep *more = realloc(op->deps, (op->ndeps + 1) * sizeof *more);
+  if (!more) abort();
+  op->deps = more;
+  op->deps[op->ndeps++] = (FkDep){s, seq};
+}
+
+void fk_submit(FkStream *s, FkOp *op) {
+  enum { NON_BLOCKING = 1 };
+  FkContext *c = s->context;
+  if (s == &c->legacy) {
+    for (FkStream *o = c->streams; o; o = o->next)
+      if (!(o->flags & NON_BLOCKING)) fk_depend(op, o, o->submitted);
+  } else if (!(s->flags & NON_BLOCKING)) {
+    fk_depend(op, &c->legacy, c->legacy.submitted);
+  }
+  if (s->last) s->last->next = op;
+  else s->first = op;
+  s->last = op;
+  s->submitted++;
+  if (fk.config.eager) fk_drain(s, s->submitted);
+}
+
+void fk_stream_end(FkStream *s) {
+  while (s->first) {
+    FkOp *op = s->first;
+    s->first = op->next;
+    op_free(op);
+  }
+  s->last = NULL;
+}
+
+/* --- doing --- */
+
+void fk_lose(FkContext *c, int code, const char *why) {
+  if (c->lost) return;
+  c->lost = code;
+  snprintf(fk.fault, sizeof fk.fault, "%s", why);
+  fk_log("the context is lost: %d, %s", code, why);
+}
+
+static int copy_rows(const FkOp *op) {
+  for (uint64_t k = 0; k < op->height; k++) {
+    const uint8_t *from = op->staged ? op->staged + k * op->from_pitch : fk_host_of(op->from + k * op->from_pitch, op->width);
+    uint8_t       *to = fk_host_of(op->to + k * op->to_pitch, op->width);
+    if (!from || !to) return CU_ILLEGAL_ADDRESS;
+    memmove(to, from, op->width);
+  }
+  return CU_OK;
+}
+
+static int set_rows(const FkOp *op) {
+  for (uint64_t k = 0; k < op->height; k++) {
+    uint8_t *to = fk_host_of(op->to + k * op->to_pitch, op->width * op->value_bytes);
+    if (!to) return CU_ILLEGAL_ADDRESS;
+    for (uint64_t i = 0; i < op->width; i++) memcpy(to + i * op->value_bytes, &op->value, op->value_bytes);
+  }
+  return CU_OK;
+}
+
+static void run(FkContext *c, const FkOp *op) {
+  int code = CU_OK;
+  if (op->work == FK_RECORD) {
+    if (op->event) op->event->time = fk_now(), op->event->done = true;
+    return;
+  }
+  if (c->lost) return;
+  switch (op->work) {
+  case FK_COPY: code = copy_rows(op); break;
+  case FK_SET: code = set_rows(op); break;
+  case FK_LAUNCH: fk_run_launch(c, op); return;
+  case FK_CALL: op->call(op->user); return;
+  case FK_POISON: fk_lose(c, op->code, "as a rule asked for"); return;
+  default: return;
+  }
+  if (code) fk_lose(c, code, "a copy of memory that was freed");
+}
+
+static void step(FkStream *s) {
+  FkOp *op = s->first;
+  s->running = true; /* work that waits for itself through others would be a mistake of this driver */
+  for (uint32_t k = 0; k < op->ndeps; k++) fk_drain(op->deps[k].stream, op->deps[k].seq);
+  s->running = false;
+  s->first = op->next;
+  if (!s->first) s->last = NULL;
+  run(s->context, op);
+  s->done++;
+  op_free(op);
+}
+
+static uint32_t random_number(void) {
+  fk.random = fk.random * 6364136223846793005ull + 1442695040888963407ull;
+  return (uint32_t)(fk.random >> 33);
+}
+
+/* Let another stream take a step, perhaps. */
+static void wander(const FkContext *c) {
+  for (FkStream *o = c->streams; o; o = o->next)
+    if (o->first && !o->running && random_number() % 3 == 0) step(o);
+}
+
+int fk_drain(FkStream *s, uint64_t seq) {
+  while (s->done < seq && s->first && !s->running) {
+    wander(s->context);
+    if (s->done < seq && s->first && !s->running) step(s);
+  }
+  return s->context->lost;
+}
+
+int fk_drain_all(FkContext *c) {
+  fk_drain(&c->legacy, c->legacy.submitted);
+  for (FkStream *s = c->streams; s; s = s->next) fk_drain(s, s->submitted);
+  return c->lost;
+}
+
+/* --- streams --- */
+
+static int stream_new(FkContext *c, void **out, unsigned flags, int priority) {
+  if (!out || flags > 1) return CU_INVALID_VALUE;
+  FkStream *s = FK_NEW(FkStream);
+  *s = (FkStream){.kind = FK_STREAM, .context = c, .flags = flags, .priority = priority, .id = ++fk.ids, .next = c->streams};
+  c->streams = s;
+  *out = s;
+  return CU_OK;
+}
+FK_API int cuStreamCreate(void **out, unsigned flags) {
+  ENTER_CONTEXT();
+  return stream_new(ctx, out, flags, 0);
+}
+FK_API int cuStreamCreateWithPriority(void **out, unsigned flags, int priority) {
+  ENTER_CONTEXT();
+  return stream_new(ctx, out, flags, priority);
+}
+
+#define ENTER_STREAM(handle)                                                                                           \
+  ENTER_CONTEXT();                                                                                                     \
+  FkStream *s = fk_stream(ctx, handle);                                                                                \
+  if (!s) return CU_INVALID_HANDLE
+
+/* What is queued is still done. */
+FK_API int cuStreamDestroy_v2(void *stream) {
+  ENTER_STREAM(stream);
+  if (s == &ctx->legacy) return CU_INVALID_HANDLE;
+  fk_drain(s, s->submitted);
+  s->dead = true;
+  return CU_OK;
+}
+FK_API int cuStreamSynchronize(void *stream) {
+  ENTER_STREAM(stream);
+  return fk_drain(s, s->submitted);
+}
+FK_API int cuStreamQuery(void *stream) {
+  ENTER_STREAM(stream);
+  if (s->done == s->submitted) return CU_OK;
+  wander(ctx);
+  return CU_NOT_READY;
+}
+FK_API int cuLaunchHostFunc(void *stream, void (*call)(void *), void *user) {
+  ENTER_STREAM(stream);
+  if (!call) return CU_INVALID_VALUE;
+  FkOp *op = fk_op(FK_CALL);
+  op->call = call, op->user = user;
+  fk_submit(s, op);
+  return CU_OK;
+}
+
+/* --- events --- */
+
+static FkEvent *event_of(void *handle) {
+  for (FkContext *c = fk.contexts; c; c = c->next)
+    for (FkEvent *e = c->events; e; e = e->next)
+      if (e == handle) return e;
+  return NULL;
+}
+
+FK_API int cuEventCreate(void **out, unsigned flags) {
+  ENTER_CONTEXT();
+  if (!out || flags > 7) return CU_INVALID_VALUE;
+  FkEvent *e = FK_NEW(FkEvent);
+  *e = (FkEvent){.kind = FK_EVENT, .context = ctx, .flags = flags, .next = ctx->events};
+  ctx->events = e;
+  *out = e;
+  return CU_OK;
+}
+
+/* Work that would record it records nothing then. */
+static void forget(FkContext *c, const FkEvent *e) {
+  for (FkOp *op = c->legacy.first; op; op = op->next)
+    if (op->event == e) op->event = NULL;
+  for (FkStream *s = c->streams; s; s = s->next)
+    for (FkOp *op = s->first; op; op = op->next)
+      if (op->event == e) op->event = NULL;
+}
+
+FK_API int cuEventDestroy_v2(void *event) {
+  ENTER(true);
+  FkEvent *e = event_of(event);
+  if (!e) return CU_INVALID_HANDLE;
+  for (FkContext *c = fk.contexts; c; c = c->next) forget(c, e);
+  for (FkEvent **p = &e->context->events; *p; p = &(*p)->next)
+    if (*p == e) {
+      *p = e->next;
+      break;
+    }
+  free(e);
+  return CU_OK;
+}
+
+FK_API int cuEventRecord(void *event, void *stream) {
+  ENTER_STREAM(stream);
+  FkEvent *e = event_of(event);
+  if (!e || e->context != ctx) return CU_INVALID_HANDLE;
+  FkOp *op = fk_op(FK_RECORD);
+  forget(ctx, e);
+  op->event = e;
+  e->done = false;
+  fk_submit(s, op);
+  e->stream = s;
+  e->seq = s->submitted;
+  return CU_OK;
+}
+
+FK_API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  ENTER_STREAM(stream);
+  FkEvent *e = event_of(event);
+  if (!e || flags > 1) return e ? CU_INVALID_VALUE : CU_INVALID_HANDLE;
+  if (!e->stream) return CU_OK;
+  FkOp *op = fk_op(FK_NOTHING);
+  fk_depend(op, e->stream, e->seq);
+  fk_submit(s, op);
+  return CU_OK;
+}
+
+FK_API int cuEventSynchronize(void *event) {
+  ENTER_CONTEXT();
+  FkEvent *e = event_of(event);
+  if (!e) return CU_INVALID_HANDLE;
+  return e->stream ? fk_drain(e->stream, e->seq) : CU_OK;
+}
+FK_API int cuEventQuery(void *event) {
+  ENTER_CONTEXT();
+  FkEvent *e = event_of(event);
+  if (!e) return CU_INVALID_HANDLE;
+  if (!e->stream || e->done) return CU_OK;
+  wander(ctx);
+  return CU_NOT_READY;
+}
+FK_API int cuEventElapsedTime(float *ms, void *from, void *to) {
+  ENTER_CONTEXT();
+  FkEvent *a = event_of(from), *b = event_of(to);
+  if (!a || !b || !a->stream || !b->stream || !ms) return a && b && !ms ? CU_INVALID_VALUE : CU_INVALID_HANDLE;
+  if (!a->done || !b->done) return CU_NOT_READY;
+  *ms = (float)(b->time - a->time);
+  return CU_OK;
+}

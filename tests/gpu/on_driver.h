@@ -1,0 +1,30 @@
+// tests/gpu/on_driver.h -- kernels as PTX, loaded and run by the runtime's CUDA device, whatever driver HEDDLE_LIBCUDA names.
+#ifndef GPU_ON_DRIVER_H
+#define GPU_ON_DRIVER_H
+
+#include "artifact.h"
+#include "runtime/cuda/cuda_device.h"
+#include "tests/diff/diff.h"
+
+namespace gpu {
+
+// The first device of the driver, opened once; `problem` says why there is none.
+class Gpu {
+public:
+  static Gpu &Get();
+  std::string problem;
+  CuDriver    driver = {};
+  CudaDevice  device = {};
+  RtStream   *stream = nullptr;
+
+private:
+  Gpu();
+  ~Gpu();
+};
+
+// The kernel of these bytes (artifact.h).
+diff::Rival OnDriver(const std::string &bytes, const Way &way);
+
+} // namespace gpu
+
+#endif
