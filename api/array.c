@@ -33,8 +33,8 @@ const char *hdapi_shape_text(HdType type, int32_t ndim, const int64_t length[], 
 static HdStatus null_arg(HdContext *ctx, const char *arg) { return hdb_fail(&ctx->err, HD_ERR_ARG, arg, "it is NULL"); }
 
 static HdStatus too_large(HdContext *ctx, const char *arg, int32_t axis, int64_t length) {
-  HdStatus status = hdb_fail(&ctx->err, HD_ERR_SHAPE, arg, "with axis %d of length %lld the array has more than 2^63 bytes",
-                             axis, (long long)length);
+  HdStatus status = hdb_fail(&ctx->err, HD_ERR_SHAPE, arg,
+                             "with axis %d of length %lld the array has more than 2^63 bytes", axis, (long long)length);
   ctx->err.remedy = "make the array smaller";
   return status;
 }
@@ -62,6 +62,24 @@ static HdStatus check_shape(HdContext *ctx, HdType type, int32_t ndim, const int
   return HD_OK;
 }
 
+/* Every offset in bytes fits an int64_t, so that no view of the array can overflow. */
+static HdStatus check_strides(HdContext *ctx, HdType type, int32_t ndim, const int64_t length[], const int64_t stride[],
+                              const char *arg) {
+  int64_t reach = type.size, step;
+  for (int32_t k = 0; k < ndim; k++) {
+    if (length[k] < 2) continue;
+    bool fits = stride[k] != INT64_MIN &&
+                !__builtin_mul_overflow(stride[k] < 0 ? -stride[k] : stride[k], length[k] - 1, &step) &&
+                !__builtin_mul_overflow(step, (int64_t)type.size, &step) &&
+                !__builtin_add_overflow(reach, step, &reach);
+    if (!fits)
+      return hdb_fail(&ctx->err, HD_ERR_SHAPE, arg,
+                      "with stride %lld and length %lld axis %d reaches further than 2^63 bytes", (long long)stride[k],
+                      (long long)length[k], k);
+  }
+  return HD_OK;
+}
+
 /* An array that was passed by value: hd_array_new and its like made it, or a careless program did. */
 static HdStatus check_array(HdContext *ctx, const HdArray *a, const char *arg) {
   RtDevice *d;
@@ -71,7 +89,7 @@ static HdStatus check_array(HdContext *ctx, const HdArray *a, const char *arg) {
   HD_TRY(hdapi_device(ctx, a->device, arg, &d));
   HD_TRY(check_shape(ctx, a->type, a->ndim, a->length, &bytes));
   if (!a->data && bytes) return hdb_fail(&ctx->err, HD_ERR_ARG, arg, "its memory is NULL");
-  return HD_OK;
+  return bytes ? check_strides(ctx, a->type, a->ndim, a->length, a->stride, arg) : HD_OK;
 }
 
 static HdStatus check_axis(HdContext *ctx, const HdArray *a, int32_t axis) {
@@ -144,6 +162,7 @@ static HdStatus array_borrow(HdContext *ctx, HdDevice device, HdType type, int32
   if ((uintptr_t)data % alignment(type))
     return hdb_fail(&ctx->err, HD_ERR_ARG, "data", "%p is not aligned to the %u bytes of its scalars", data,
                     alignment(type));
+  if (stride && bytes) HD_TRY(check_strides(ctx, type, ndim, length, stride, "stride"));
   HdArray a = describe(device, type, ndim, length);
   if (stride)
     for (int32_t k = 0; k < ndim; k++) a.stride[k] = stride[k];

@@ -138,7 +138,7 @@ HdStatus hd_context_fail(HdContext *ctx, HdStatus status, const char *call, cons
   return status;
 }
 
-const HdAllocator *hd_context_allocator(const HdContext *ctx) { return &ctx->mem; }
+const HdAllocator *hd_context_allocator(const HdContext *ctx) { return ctx ? &ctx->mem : NULL; }
 
 /* Append as far as there is room. */
 static void append(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -95,8 +95,10 @@ static HdStatus put_array(const HdKernel *k, int32_t i, const RtParam *p, const 
   for (int32_t d = a->ndim - 1; d >= 0; d--) {
     if (a->length[d] != 1 && a->stride[d] != step) gaps = true;
     if (a->length[d] <= 0) empty = true;
-    step *= a->length[d];
+    step = (int64_t)((uint64_t)step * (uint64_t)a->length[d]); /* of an array that nobody made, it might overflow */
   }
+  for (int32_t d = 0; empty && d < a->ndim; d++)
+    if (a->length[d] < 0) return bad_arg(ctx, HD_ERR_SHAPE, i, p, arg);
   if (!a->data && !empty) return bad_arg(ctx, HD_ERR_ARG, i, p, arg);
   /* The dense variant of a GPU's code computes in 32 bits. */
   if ((gaps || (k->device.kind == HD_DEVICE_CUDA && step > INT32_MAX)) && !empty) *dense = false;

@@ -35,7 +35,7 @@ void hd_stream_free(HdStream *stream) {
   ctx->mem.resize(ctx->mem.user, stream, sizeof *stream, 0);
 }
 
-HdDevice hd_stream_device(const HdStream *stream) { return stream->device; }
+HdDevice hd_stream_device(const HdStream *stream) { return stream ? stream->device : (HdDevice){0}; }
 
 HdStatus hdapi_fault(HdContext *ctx, const RtFaultCopy *f) {
   char at[96] = "";

@@ -31,7 +31,11 @@ HD_API HdStatus hd_array_new(HdContext *ctx, HdDevice device, HdType type, int32
 /* The same, zeroed. */
 HD_API HdStatus hd_array_zeros(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[],
                                HdArray *out);
-/* Describe memory of the caller's. `stride` may be NULL: dense, the last axis fastest. */
+/* Describe memory of the caller's. `stride` may be NULL: dense, the last axis fastest.
+ *
+ * Ownership  borrows `data`, which must outlive the work that is given it.
+ * Errors     HD_ERR_ARG for `data` that is NULL or not aligned to its scalars; HD_ERR_SHAPE as above, and for strides that
+ *            reach further than 2^63 bytes. */
 HD_API HdStatus hd_array_borrow(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[],
                                 const int64_t stride[], void *data, HdArray *out);
 /* Give the memory back to its pool, and clear *array. Views of it are dead then. NULL, or without an owner, is fine. */

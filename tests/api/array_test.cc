@@ -4,7 +4,7 @@
 namespace {
 
 class ArrayApi : public Api {
- protected:
+protected:
   HdType f32 = hd_type_scalar(HD_F32);
   // An array whose elements are their own numbers.
   HdArray numbered(std::vector<int64_t> length) {
@@ -68,6 +68,40 @@ TEST_F(ArrayApi, AreRefusedWithTheReason) {
   EXPECT_EQ(hd_array_new(nullptr, cpu, f32, 1, &ok, &a), HD_ERR_ARG);
 }
 
+TEST_F(ArrayApi, RefuseStridesThatReachTooFar) {
+  float here[4] = {};
+  HdArray a;
+  int64_t most = INT64_MAX, least = INT64_MIN;
+  const char *call = "hd_array_borrow";
+  for (int64_t stride : {most, least, most / 4, -most / 4, most / 8}) {
+    int64_t length[2] = {3, 2}, strides[2] = {1, stride};
+    if (stride == most / 8) length[1] = 9;
+    expect_error(HD_ERR_SHAPE, hd_array_borrow(ctx, cpu, f32, 2, length, strides, here, &a), call, "stride", "axis 1");
+  }
+  int64_t together[2] = {2, 2}, each_fits[2] = {1LL << 60, 1LL << 60};
+  expect_error(HD_ERR_SHAPE, hd_array_borrow(ctx, cpu, f32, 2, together, each_fits, here, &a), call, "stride",
+               "axis 1");
+  int64_t one[2] = {1, 4}, empty[2] = {0, 4}, wild[2] = {most, 1};
+  EXPECT_EQ(hd_array_borrow(ctx, cpu, f32, 2, one, wild, here, &a), HD_OK) << "of one element the stride means nothing";
+  EXPECT_EQ(hd_array_borrow(ctx, cpu, f32, 2, empty, wild, here, &a), HD_OK);
+  // A description that was written by hand is checked like one of ours.
+  int64_t four = 4;
+  ASSERT_EQ(hd_array_borrow(ctx, cpu, f32, 1, &four, nullptr, here, &a), HD_OK);
+  HdArray bad = a, out;
+  bad.stride[0] = least;
+  expect_error(HD_ERR_SHAPE, hd_array_slice(ctx, bad, 0, 1, 3, 1, &out), "hd_array_slice", "a", "2^63");
+  bad = a, bad.length[0] = -4;
+  expect_error(HD_ERR_SHAPE, hd_array_slice(ctx, bad, 0, 0, 0, 1, &out), "hd_array_slice", "length[0]", "-4");
+  bad = a, bad.ndim = 5;
+  expect_error(HD_ERR_ARG, hd_array_reshape(ctx, bad, 1, &four, &out), "hd_array_reshape", "a", "5 axes");
+  bad = a, bad.type.kind = 99;
+  expect_error(HD_ERR_ARG, hd_array_expand(ctx, bad, 0, 1, &out), "hd_array_expand", "a", "no array");
+  bad = a, bad.device.index = 7;
+  expect_error(HD_ERR_DEVICE, hd_array_slice(ctx, bad, 0, 0, 1, 1, &out), "hd_array_slice", "a", "index 7");
+  bad = a, bad.data = nullptr;
+  expect_error(HD_ERR_ARG, hd_array_slice(ctx, bad, 0, 0, 1, 1, &out), "hd_array_slice", "a", "NULL");
+}
+
 TEST_F(ArrayApi, FreeIsSafeToRepeat) {
   int64_t n = 10;
   HdArray a;
@@ -81,7 +115,7 @@ TEST_F(ArrayApi, FreeIsSafeToRepeat) {
 }
 
 TEST_F(ArrayApi, BorrowMemory) {
-  float   x[12];
+  float x[12];
   int64_t n[2] = {3, 2}, step[2] = {4, 2};
   HdArray a;
   ASSERT_EQ(hd_array_borrow(ctx, cpu, f32, 2, n, step, x, &a), HD_OK);
@@ -91,7 +125,8 @@ TEST_F(ArrayApi, BorrowMemory) {
   ASSERT_EQ(hd_array_borrow(ctx, cpu, f32, 2, n, nullptr, x, &a), HD_OK);
   EXPECT_TRUE(hd_array_is_dense(a));
   hd_array_free(ctx, &a);
-  expect_error(HD_ERR_ARG, hd_array_borrow(ctx, cpu, f32, 2, n, nullptr, nullptr, &a), "hd_array_borrow", "data", "NULL");
+  expect_error(HD_ERR_ARG, hd_array_borrow(ctx, cpu, f32, 2, n, nullptr, nullptr, &a), "hd_array_borrow", "data",
+               "NULL");
   expect_error(HD_ERR_ARG, hd_array_borrow(ctx, cpu, f32, 2, n, nullptr, reinterpret_cast<char *>(x) + 1, &a),
                "hd_array_borrow", "data", "not aligned");
   int64_t none = 0;
@@ -180,8 +215,8 @@ TEST_F(ArrayApi, ExpandRepeats) {
 TEST_F(ArrayApi, CopyBetweenStridesAndDevices) {
   for (HdStreamMode mode : {HD_STREAM_SYNC, HD_STREAM_ASYNC}) {
     HdStream *s = stream(cpu, mode);
-    HdArray   a = numbered({6, 8}), b = zeros(interp, f32, {4, 3}), v, t;
-    int32_t   swap[2] = {1, 0};
+    HdArray a = numbered({6, 8}), b = zeros(interp, f32, {4, 3}), v, t;
+    int32_t swap[2] = {1, 0};
     ASSERT_EQ(hd_array_slice(ctx, a, 0, 5, 2, -1, &v), HD_OK);
     ASSERT_EQ(hd_array_slice(ctx, v, 1, 0, 8, 2, &v), HD_OK);
     ASSERT_EQ(hd_array_transpose(ctx, b, swap, &t), HD_OK);
@@ -198,8 +233,9 @@ TEST_F(ArrayApi, CopyBetweenStridesAndDevices) {
 
 TEST_F(ArrayApi, CopyNamesWhatDoesNotFit) {
   HdStream *s = stream(cpu);
-  HdArray   a = zeros(cpu, f32, {4, 3}), b = zeros(cpu, f32, {3, 4}), c = zeros(cpu, hd_type_scalar(HD_I32), {4, 3});
-  expect_error(HD_ERR_SHAPE, hd_array_copy(s, a, b), "hd_array_copy", "to", "wanted f32[4, 3] as 'from' is, got f32[3, 4]");
+  HdArray a = zeros(cpu, f32, {4, 3}), b = zeros(cpu, f32, {3, 4}), c = zeros(cpu, hd_type_scalar(HD_I32), {4, 3});
+  expect_error(HD_ERR_SHAPE, hd_array_copy(s, a, b), "hd_array_copy", "to",
+               "wanted f32[4, 3] as 'from' is, got f32[3, 4]");
   expect_error(HD_ERR_TYPE, hd_array_copy(s, a, c), "hd_array_copy", "to", "got i32[4, 3]");
   HdArray none = {};
   expect_error(HD_ERR_ARG, hd_array_copy(s, none, a), "hd_array_copy", "from", "no array");
@@ -208,18 +244,18 @@ TEST_F(ArrayApi, CopyNamesWhatDoesNotFit) {
 }
 
 TEST_F(ArrayApi, TellDenseFromGaps) {
-  float   x[64];
+  float x[64];
   HdArray a;
   struct {
     int64_t n[3], s[3];
-    bool    dense;
-  } cases[] = {{{2, 3, 4}, {12, 4, 1}, true},  {{2, 3, 4}, {12, 4, 2}, false}, {{2, 3, 4}, {13, 4, 1}, false},
-               {{1, 3, 4}, {99, 4, 1}, true},  {{2, 1, 4}, {4, 99, 1}, true},  {{2, 3, 1}, {3, 1, 99}, true},
-               {{2, 0, 4}, {99, 99, 99}, true}, {{2, 2, 2}, {0, 2, 1}, false}, {{2, 2, 2}, {-4, 2, 1}, false}};
+    bool dense;
+  } cases[] = {{{2, 3, 4}, {12, 4, 1}, true},   {{2, 3, 4}, {12, 4, 2}, false}, {{2, 3, 4}, {13, 4, 1}, false},
+               {{1, 3, 4}, {99, 4, 1}, true},   {{2, 1, 4}, {4, 99, 1}, true},  {{2, 3, 1}, {3, 1, 99}, true},
+               {{2, 0, 4}, {99, 99, 99}, true}, {{2, 2, 2}, {0, 2, 1}, false},  {{2, 2, 2}, {-4, 2, 1}, false}};
   for (auto &c : cases) {
     ASSERT_EQ(hd_array_borrow(ctx, cpu, f32, 3, c.n, c.s, x, &a), HD_OK);
     EXPECT_EQ(hd_array_is_dense(a), c.dense);
   }
 }
 
-}  // namespace
+} // namespace

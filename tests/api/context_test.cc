@@ -130,6 +130,52 @@ TEST_F(ContextApi, RefusesBadStreams) {
   EXPECT_EQ(hd_stream_device(stream(interp)).kind, HD_DEVICE_INTERP);
 }
 
+TEST_F(ContextApi, RefusesWhatIsAnothers) {
+  HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
+  HdContext *other = nullptr;
+  HdStream *theirs = nullptr;
+  o.no_cache = true, o.threads = 1;
+  ASSERT_EQ(hd_context_new(&o, &other), HD_OK);
+  ASSERT_EQ(hd_stream_new(other, cpu, HD_STREAM_SYNC, &theirs), HD_OK);
+  HdKernel *k = kernel(source("kernel k() { }"), "k", cpu);
+  int64_t n = 1;
+  expect_error(HD_ERR_DEVICE, hd_launch(k, theirs, 1, &n, 0, nullptr), "hd_launch", "stream", "another context");
+  EXPECT_EQ(hd_context_error(other)->status, HD_OK) << "the record is in the context of the kernel";
+  hd_stream_free(theirs);
+  hd_context_free(other);
+}
+
+TEST_F(ContextApi, BearsNothingInTheWayOfAnything) {
+  HdDevice d;
+  HdArray a = {};
+  int64_t n = 1;
+  EXPECT_EQ(hd_device_count(nullptr), 0);
+  EXPECT_EQ(hd_device_find(nullptr, "cpu", &d), HD_ERR_ARG);
+  EXPECT_EQ(hd_array_new(nullptr, cpu, hd_type_scalar(HD_F32), 1, &n, &a), HD_ERR_ARG);
+  EXPECT_EQ(hd_array_copy(nullptr, a, a), HD_ERR_ARG);
+  EXPECT_EQ(hd_array_clear(nullptr, a), HD_ERR_ARG);
+  EXPECT_EQ(hd_stream_device(nullptr).kind, 0);
+  EXPECT_EQ(hd_context_allocator(nullptr), nullptr);
+  EXPECT_STREQ(hd_context_diagnostics(nullptr), "");
+  EXPECT_EQ(hd_context_fail(nullptr, HD_ERR_IO, "me", "", ""), HD_ERR_IO);
+  EXPECT_EQ(hd_kernel_param_count(nullptr), 0);
+  EXPECT_EQ(hd_kernel_name(nullptr), nullptr);
+  EXPECT_EQ(hd_kernel_param(nullptr, 0).name, nullptr);
+  EXPECT_EQ(hd_kernel_width(nullptr), 0);
+  EXPECT_FALSE(hd_kernel_from_cache(nullptr));
+  EXPECT_EQ(hd_kernel_times(nullptr).load, 0);
+  EXPECT_STREQ(hd_cache_dir(nullptr), "");
+  EXPECT_EQ(hd_cache_clear(nullptr, nullptr), HD_ERR_ARG);
+  EXPECT_EQ(hd_builder_finish(nullptr, nullptr, nullptr), HD_ERR_ARG);
+  EXPECT_EQ(hd_build_int(nullptr, HD_I32, 1), nullptr);
+  EXPECT_EQ(hd_build_param(nullptr, 0), nullptr);
+  EXPECT_EQ(hd_build_result(nullptr, 0), nullptr);
+  EXPECT_EQ(hd_build_carried(nullptr, 0), nullptr);
+  hd_build_end(nullptr);
+  hd_builder_free(nullptr);
+  hd_module_free(nullptr);
+}
+
 TEST_F(ContextApi, OtherThreadsHaveOtherContexts) {
   std::vector<std::thread> all;
   for (int i = 0; i < 3; i++)

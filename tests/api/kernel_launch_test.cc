@@ -20,17 +20,17 @@ kernel checked(i32 n, i32 out[]) { let i = tid(); assert(i < n, "too far along")
 )";
 
 class Launch : public Api, public testing::WithParamInterface<HdDeviceKind> {
- protected:
+protected:
   void SetUp() override {
     Api::SetUp();
     device = GetParam() == HD_DEVICE_CPU ? cpu : interp;
     module = source(kernels);
     s = stream(device);
   }
-  HdDevice  device;
+  HdDevice device;
   HdModule *module = nullptr;
   HdStream *s = nullptr;
-  HdType    f32 = hd_type_scalar(HD_F32), i32 = hd_type_scalar(HD_I32);
+  HdType f32 = hd_type_scalar(HD_F32), i32 = hd_type_scalar(HD_I32);
 };
 
 INSTANTIATE_TEST_SUITE_P(Devices, Launch, testing::Values(HD_DEVICE_CPU, HD_DEVICE_INTERP),
@@ -53,20 +53,20 @@ TEST_P(Launch, RunsForAllSizes) {
 
 TEST_P(Launch, RunsOnStridedArrays) {
   HdKernel *k = kernel(module, "saxpy", device);
-  HdArray   x = zeros(device, f32, {100}), y = zeros(device, f32, {100}), xv, yv;
+  HdArray x = zeros(device, f32, {100}), y = zeros(device, f32, {100}), xv, yv;
   for (int i = 0; i < 100; i++) data<float>(x)[i] = static_cast<float>(i);
   ASSERT_EQ(hd_array_slice(ctx, x, 0, 99, -1, -3, &xv), HD_OK);
   ASSERT_EQ(hd_array_slice(ctx, y, 0, 0, 100, 3, &yv), HD_OK);
   int64_t n = 34;
-  HdArg   args[] = {hd_arg_f32(1), hd_arg_array(&xv), hd_arg_array(&yv)};
+  HdArg args[] = {hd_arg_f32(1), hd_arg_array(&xv), hd_arg_array(&yv)};
   ASSERT_EQ(hd_launch(k, s, 1, &n, 3, args), HD_OK) << error();
   for (int i = 0; i < 100; i++) EXPECT_EQ(data<float>(y)[i], i % 3 ? 0 : 99 - i) << i;
 }
 
 TEST_P(Launch, HasFourAxes) {
   HdKernel *k = kernel(module, "grid", device);
-  HdArray   a = zeros(device, i32, {3, 4, 5, 9});
-  HdArg     args[] = {hd_arg_array(&a)};
+  HdArray a = zeros(device, i32, {3, 4, 5, 9});
+  HdArg args[] = {hd_arg_array(&a)};
   ASSERT_EQ(hd_launch(k, s, 4, a.length, 1, args), HD_OK) << error();
   int32_t *p = data<int32_t>(a);
   for (int i = 0; i < 3; i++)
@@ -79,8 +79,8 @@ TEST_P(Launch, HasFourAxes) {
 
 TEST_P(Launch, TransposedArraysKeepTheirMeaning) {
   HdKernel *k = kernel(module, "plane", device);
-  HdArray   a = zeros(device, i32, {20, 30}), t;
-  int32_t   swap[2] = {1, 0};
+  HdArray a = zeros(device, i32, {20, 30}), t;
+  int32_t swap[2] = {1, 0};
   ASSERT_EQ(hd_array_transpose(ctx, a, swap, &t), HD_OK);
   HdArg args[] = {hd_arg_array(&t)};
   ASSERT_EQ(hd_launch(k, s, 2, t.length, 1, args), HD_OK) << error();
@@ -90,10 +90,10 @@ TEST_P(Launch, TransposedArraysKeepTheirMeaning) {
 
 TEST_P(Launch, TakesAnyDimensionsIfTheKernelNeverAsks) {
   HdKernel *k = kernel(module, "count", device);
-  HdArray   n = zeros(device, i32, {1});
-  HdArg     args[] = {hd_arg_array(&n)};
-  int64_t   dim[4] = {3, 4, 5, 6};
-  int       total = 0, product = 1;
+  HdArray n = zeros(device, i32, {1});
+  HdArg args[] = {hd_arg_array(&n)};
+  int64_t dim[4] = {3, 4, 5, 6};
+  int total = 0, product = 1;
   for (int ndim = 1; ndim <= 4; ndim++) {
     product *= static_cast<int>(dim[ndim - 1]);
     total += product;
@@ -112,22 +112,22 @@ TEST_P(Launch, PassesValuesOfAllKinds) {
   ASSERT_EQ(hd_module_struct(module, "Body", &body_type), HD_OK) << error();
   EXPECT_EQ(body_type.size, sizeof body);
   HdKernel *k = kernel(module, "values", device);
-  HdArray   out = zeros(device, hd_type_scalar(HD_F64), {10});
-  int8_t    i = -5;
-  uint16_t  u = 65535, half = 0x3e00;  // 1.5
-  float     v[3] = {1, 2, 3}, m[4] = {1, 2, 3, 4}, q[4] = {0, 0, 0, 1};
-  HdArg     args[] = {hd_arg_bool(true),
-                      hd_arg_value(hd_type_scalar(HD_I8), &i),
-                      hd_arg_value(hd_type_scalar(HD_U16), &u),
-                      hd_arg_i64(-(1LL << 40)),
-                      hd_arg_value(hd_type_scalar(HD_F16), &half),
-                      hd_arg_f64(0.1),
-                      hd_arg_value(hd_type_vec(HD_F32, 3), v),
-                      hd_arg_value(hd_type_mat(HD_F32, 2, 2), m),
-                      hd_arg_value(hd_type_quat(HD_F32), q),
-                      hd_arg_value(body_type, &body),
-                      hd_arg_array(&out)};
-  int64_t   n = 1;
+  HdArray out = zeros(device, hd_type_scalar(HD_F64), {10});
+  int8_t i = -5;
+  uint16_t u = 65535, half = 0x3e00; // 1.5
+  float v[3] = {1, 2, 3}, m[4] = {1, 2, 3, 4}, q[4] = {0, 0, 0, 1};
+  HdArg args[] = {hd_arg_bool(true),
+                  hd_arg_value(hd_type_scalar(HD_I8), &i),
+                  hd_arg_value(hd_type_scalar(HD_U16), &u),
+                  hd_arg_i64(-(1LL << 40)),
+                  hd_arg_value(hd_type_scalar(HD_F16), &half),
+                  hd_arg_f64(0.1),
+                  hd_arg_value(hd_type_vec(HD_F32, 3), v),
+                  hd_arg_value(hd_type_mat(HD_F32, 2, 2), m),
+                  hd_arg_value(hd_type_quat(HD_F32), q),
+                  hd_arg_value(body_type, &body),
+                  hd_arg_array(&out)};
+  int64_t n = 1;
   ASSERT_EQ(hd_launch(k, s, 1, &n, 11, args), HD_OK) << error();
   const double want[] = {1, -5, 65535, -1099511627776.0, 1.5, 0.1, 3, 3, 1, 42};
   for (int j = 0; j < 10; j++) EXPECT_EQ(data<double>(out)[j], want[j]) << j;
@@ -154,14 +154,14 @@ TEST_P(Launch, TellsWhatAKernelWants) {
 
 TEST_P(Launch, NamesTheArgumentThatIsWrong) {
   HdKernel *k = kernel(module, "saxpy", device);
-  HdArray   x = zeros(device, f32, {8}), y = zeros(device, f32, {8}), d = zeros(device, hd_type_scalar(HD_F64), {8, 3});
-  HdArray   flat = zeros(device, f32, {2, 4}), none = {};
-  HdDevice  away = device.kind == HD_DEVICE_CPU ? interp : cpu;
-  HdArray   there = zeros(away, f32, {8});
-  int64_t   n = 8;
-  HdArg     good[] = {hd_arg_f32(2), hd_arg_array(&x), hd_arg_array(&y)}, bad[3];
-  auto      reset = [&] { memcpy(bad, good, sizeof bad); };
-  auto      run = [&] { return hd_launch(k, s, 1, &n, 3, bad); };
+  HdArray x = zeros(device, f32, {8}), y = zeros(device, f32, {8}), d = zeros(device, hd_type_scalar(HD_F64), {8, 3});
+  HdArray flat = zeros(device, f32, {2, 4}), none = {};
+  HdDevice away = device.kind == HD_DEVICE_CPU ? interp : cpu;
+  HdArray there = zeros(away, f32, {8});
+  int64_t n = 8;
+  HdArg good[] = {hd_arg_f32(2), hd_arg_array(&x), hd_arg_array(&y)}, bad[3];
+  auto reset = [&] { memcpy(bad, good, sizeof bad); };
+  auto run = [&] { return hd_launch(k, s, 1, &n, 3, bad); };
   const char *call = "hd_launch";
   ASSERT_EQ(hd_launch(k, s, 1, &n, 3, good), HD_OK) << error();
 
@@ -181,10 +181,17 @@ TEST_P(Launch, NamesTheArgumentThatIsWrong) {
   expect_error(HD_ERR_SHAPE, run(), call, "args[2] 'y'", "wanted an array f32[], got f32[2, 4]");
   reset(), bad[2] = hd_arg_array(&none);
   expect_error(HD_ERR_TYPE, run(), call, "args[2] 'y'", "freed or never made");
+  HdArray hand = x;
+  hand.length[0] = -8;
+  reset(), bad[2] = hd_arg_array(&hand);
+  expect_error(HD_ERR_SHAPE, run(), call, "args[2] 'y'", "got f32[-8]");
+  hand = x, hand.data = nullptr;
+  expect_error(HD_ERR_ARG, run(), call, "args[2] 'y'", "");
   reset(), bad[2] = hd_arg_array(&there);
   expect_error(HD_ERR_DEVICE, run(), call, "args[2] 'y'",
                std::string("wanted an array on device '") + (device.kind == HD_DEVICE_CPU ? "cpu" : "interp"));
-  expect_error(HD_ERR_DEVICE, hd_launch(k, stream(away), 1, &n, 3, good), call, "stream", "kernel 'saxpy' was made for");
+  expect_error(HD_ERR_DEVICE, hd_launch(k, stream(away), 1, &n, 3, good), call, "stream",
+               "kernel 'saxpy' was made for");
   expect_error(HD_ERR_ARG, hd_launch(k, nullptr, 1, &n, 3, good), call, "stream", "NULL");
   EXPECT_EQ(hd_launch(nullptr, s, 1, &n, 3, good), HD_ERR_ARG);
   for (int i = 0; i < 8; i++) EXPECT_EQ(data<float>(y)[i], 0) << "nothing ran";
@@ -192,14 +199,15 @@ TEST_P(Launch, NamesTheArgumentThatIsWrong) {
 
 TEST_P(Launch, NamesTheDimensionThatIsWrong) {
   HdKernel *k = kernel(module, "plane", device), *e = kernel(module, "empty", device);
-  HdArray   a = zeros(device, i32, {4, 4});
-  HdArg     args[] = {hd_arg_array(&a)};
-  int64_t   dim[4] = {4, 4, 1, 1}, bad[4] = {4, -1, 1, 1}, big[4] = {1LL << 31, 1, 1, 1};
-  int64_t   huge[4] = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX};
+  HdArray a = zeros(device, i32, {4, 4});
+  HdArg args[] = {hd_arg_array(&a)};
+  int64_t dim[4] = {4, 4, 1, 1}, bad[4] = {4, -1, 1, 1}, big[4] = {1LL << 31, 1, 1, 1};
+  int64_t huge[4] = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX};
   const char *call = "hd_launch";
   expect_error(HD_ERR_DIM, hd_launch(k, s, 0, dim, 1, args), call, "ndim", "1 to 4 dimensions, got 0");
   expect_error(HD_ERR_DIM, hd_launch(k, s, 5, dim, 1, args), call, "ndim", "got 5");
-  expect_error(HD_ERR_DIM, hd_launch(k, s, 1, dim, 1, args), call, "ndim", "kernel 'plane' uses 2 axes of the launch, got 1");
+  expect_error(HD_ERR_DIM, hd_launch(k, s, 1, dim, 1, args), call, "ndim",
+               "kernel 'plane' uses 2 axes of the launch, got 1");
   expect_error(HD_ERR_DIM, hd_launch(k, s, 3, dim, 1, args), call, "ndim", "uses 2 axes of the launch, got 3");
   expect_error(HD_ERR_DIM, hd_launch(k, s, 2, bad, 1, args), call, "dim[1]", "wanted 0 to 2147483647, got -1");
   expect_error(HD_ERR_DIM, hd_launch(k, s, 2, big, 1, args), call, "dim[0]", "got 2147483648");
@@ -209,10 +217,10 @@ TEST_P(Launch, NamesTheDimensionThatIsWrong) {
 
 TEST_P(Launch, ReportsAFailedAssertWithItsPlace) {
   HdKernel *k = kernel(module, "checked", device);
-  HdArray   a = zeros(device, i32, {100});
-  int64_t   n = 100;
-  HdArg     args[] = {hd_arg_i32(70), hd_arg_array(&a)};
-  HdStatus  status = hd_launch(k, s, 1, &n, 2, args);
+  HdArray a = zeros(device, i32, {100});
+  int64_t n = 100;
+  HdArg args[] = {hd_arg_i32(70), hd_arg_array(&a)};
+  HdStatus status = hd_launch(k, s, 1, &n, 2, args);
   expect_error(HD_ERR_FAULT, status, "hd_launch", "", "kernel 'checked', thread (7");
   const HdError *e = hd_context_error(ctx);
   EXPECT_NE(std::string(e->detail).find("too far along"), std::string::npos) << e->detail;
@@ -238,9 +246,9 @@ TEST_P(Launch, ChecksBoundsWhenAsked) {
   o.bounds = true;
   HdModule *m = source("kernel k(i32 at, i32 x[], i32 out[]) { if (tid() == 0) out[0] = x[at]; }", &o);
   HdKernel *k = kernel(m, "k", device);
-  HdArray   x = zeros(device, i32, {10}), out = zeros(device, i32, {1});
-  int64_t   n = 3;
-  HdArg     args[] = {hd_arg_i32(9), hd_arg_array(&x), hd_arg_array(&out)};
+  HdArray x = zeros(device, i32, {10}), out = zeros(device, i32, {1});
+  int64_t n = 3;
+  HdArg args[] = {hd_arg_i32(9), hd_arg_array(&x), hd_arg_array(&out)};
   EXPECT_EQ(hd_launch(k, s, 1, &n, 3, args), HD_OK) << error();
   args[0] = hd_arg_i32(10);
   expect_error(HD_ERR_FAULT, hd_launch(k, s, 1, &n, 3, args), "hd_launch", "", "index 10, length 10");
@@ -251,18 +259,16 @@ TEST_P(Launch, ChecksBoundsWhenAsked) {
 TEST_P(Launch, RunsInOrderOnAsynchronousStreams) {
   HdStream *async = stream(device, HD_STREAM_ASYNC);
   HdKernel *k = kernel(module, "saxpy", device);
-  HdArray   x = zeros(device, f32, {300}), y = zeros(device, f32, {300});
-  int64_t   n = 300;
+  HdArray x = zeros(device, f32, {300}), y = zeros(device, f32, {300});
+  int64_t n = 300;
   for (int i = 0; i < 300; i++) data<float>(x)[i] = 1;
   for (int round = 1; round <= 100; round++) {
     HdArg args[] = {hd_arg_f32(static_cast<float>(round)), hd_arg_array(&x), hd_arg_array(&y)};
     ASSERT_EQ(hd_launch(k, async, 1, &n, 3, args), HD_OK);
-    if (round == 50) {
-      ASSERT_EQ(hd_array_clear(async, y), HD_OK);
-    }
+    if (round == 50) { ASSERT_EQ(hd_array_clear(async, y), HD_OK); }
   }
   ASSERT_EQ(hd_stream_wait(async), HD_OK);
-  for (int i = 0; i < 300; i++) EXPECT_EQ(data<float>(y)[i], 3775);  // 51 + .. + 100
+  for (int i = 0; i < 300; i++) EXPECT_EQ(data<float>(y)[i], 3775); // 51 + .. + 100
 }
 
 TEST_P(Launch, ArraysInStructParametersAreArgumentsOfTheirOwn) {
@@ -276,7 +282,7 @@ TEST_P(Launch, ArraysInStructParametersAreArgumentsOfTheirOwn) {
   EXPECT_TRUE(hd_kernel_param(k, 2).writes);
   HdArray v = zeros(device, f32, {10}), b = zeros(device, f32, {10});
   for (int i = 0; i < 10; i++) data<float>(v)[i] = static_cast<float>(i);
-  HdArg   args[] = {hd_arg_array(&v), hd_arg_i32(5), hd_arg_array(&b)};
+  HdArg args[] = {hd_arg_array(&v), hd_arg_i32(5), hd_arg_array(&b)};
   int64_t n = 10;
   ASSERT_EQ(hd_launch(k, s, 1, &n, 3, args), HD_OK) << error();
   for (int i = 0; i < 10; i++) EXPECT_EQ(data<float>(b)[i], i < 5 ? 2 * i : 0);
@@ -292,4 +298,4 @@ TEST_P(Launch, WritesAreSeenThroughFunctions) {
   EXPECT_TRUE(hd_kernel_param(k, 2).writes);
 }
 
-}  // namespace
+} // namespace
