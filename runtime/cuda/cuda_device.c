@@ -25,8 +25,8 @@ static void describe(CudaDevice *d) {
       n += (size_t)snprintf(d->uuid + n, sizeof d->uuid - n, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                             u.bytes[i]);
   }
-  snprintf(d->text, sizeof d->text, "%.80s, %.1f GiB, sm_%d, PCI %s", model,
-           (double)d->memory / (1024.0 * 1024.0 * 1024.0), d->sm, d->pci);
+  snprintf(d->text, sizeof d->text, "%.80s, %.1f GiB, PCI %s", model, (double)d->memory / (1024.0 * 1024.0 * 1024.0),
+           d->pci);
 }
 
 HdStatus hdcu_device_init(CudaDevice *d, const CuDriver *driver, int32_t ordinal, const HdAllocator *mem,

@@ -32,8 +32,8 @@ typedef struct CudaDevice {
   const CuDriver *driver;
   int32_t         ordinal;
   char            name[16];  /* "cuda:0"                                       */
-  char            text[160]; /* "NVIDIA H200, 139 GiB, sm_90, PCI 0000:.."     */
-  char            uuid[40];  /* "GPU-.."; "" where the driver has none         */
+  char            text[160]; /* "NVIDIA H200, 139.8 GiB, PCI 0000:81:00.0"       */
+  char            uuid[44];  /* "GPU-.."; "" where the driver has none         */
   char            pci[20];
   CuDevice        handle;
   int32_t         sm;        /* 90 for compute capability 9.0                  */

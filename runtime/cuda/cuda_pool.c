@@ -35,13 +35,23 @@ void hdcu_pool_trim(CudaDevice *d) {
   }
 }
 
+/* "512 MiB" */
+static const char *bytes_text(size_t n, char out[24]) {
+  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+  double x = (double)n;
+  int u = 0;
+  for (; x >= 1024 && u < 3; u++) x /= 1024;
+  snprintf(out, 24, u ? "%.4g %s" : "%.0f %s", x, units[u]);
+  return out;
+}
+
 static HdStatus full(CudaDevice *d, CuResult code, size_t size, HdError *err) {
-  enum { MIB = 1 << 20 };
-  char detail[200];
+  char detail[200], text[4][24];
   size_t free_bytes = 0, total = 0;
   d->driver->cuMemGetInfo(&free_bytes, &total);
-  snprintf(detail, sizeof detail, "asked for %.1f MiB; free %.1f of %.1f MiB; this context's arrays hold %.1f MiB",
-           (double)size / MIB, (double)free_bytes / MIB, (double)total / MIB, (double)d->pool.used / MIB);
+  snprintf(detail, sizeof detail, "asked for %s; free %s of %s; this context's arrays hold %s",
+           bytes_text(size, text[0]), bytes_text(free_bytes, text[1]), bytes_text(total, text[2]),
+           bytes_text(d->pool.used, text[3]));
   return hdcu_device_fail(d, code, "cuMemAlloc", detail, err);
 }
 

@@ -70,6 +70,12 @@ static void *find_entry(const Finder *f, const char *name, int version, const ch
   return symbol(f->library, exported);
 }
 
+static HdStatus no_entry(const CuDriver *d, const char *name, HdError *err) {
+  HdStatus status = hdb_fail(err, HD_ERR_CUDA, "", "the driver %s has no function '%s'", d->path, name);
+  if (err) err->remedy = "update the NVIDIA driver to release 470 or newer";
+  return status;
+}
+
 static HdStatus find_entries(CuDriver *d, HdError *err) {
   enum { MUST, MAY };
   Finder f = {.library = d->library};
@@ -79,7 +85,7 @@ static HdStatus find_entries(CuDriver *d, HdError *err) {
   memcpy(&f.first, &p, sizeof p);
 #define CU_ENTRY(name, version, exported, need, params)                                                                \
   p = find_entry(&f, #name, version, exported);                                                                        \
-  if (!p && need == MUST) return hdb_fail(err, HD_ERR_CUDA, #name, "the driver %s has no such function", d->path);     \
+  if (!p && need == MUST) return no_entry(d, #name, err);                                                              \
   memcpy(&d->name, &p, sizeof p);
 #include "runtime/cuda/entry_points.def"
   return HD_OK;

@@ -45,7 +45,7 @@ static void not_initialized(const CuDriver *d, Cause *c) {
              (int)getpid());
     c->remedy = "use the device only after the fork, or start workers as new processes";
   } else {
-    say(c, "the driver was not initialised", NULL);
+    say(c, "the driver was not initialised, or was ended", "start the process again");
   }
 }
 
@@ -72,7 +72,7 @@ static void find_cause(const CuDriver *d, CuResult code, const char *call, Cause
   }
   const char *text = NULL;
   if (d->cuGetErrorString) d->cuGetErrorString(code, &text);
-  say(c, text ? text : "the driver does not say why", NULL);
+  say(c, text ? text : "the driver does not say why", "look the code up in the documentation of the CUDA driver");
 }
 
 HdStatus hdcu_fail(const CuDriver *d, CuResult code, const char *call, CuWhere where, HdError *err) {

@@ -22,7 +22,7 @@ static bool is_missing(const char *name) {
 
 static void *find(const char *name, int version) {
   Dl_info self;
-  char    second[96];
+  char second[96];
   if (is_missing(name) || version > fk.config.driver || !dladdr(&fk, &self)) return NULL;
   void *library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   if (!library) return NULL;

@@ -31,10 +31,11 @@ static bool sees(const FkContext *c, const FkBlock *b) {
   return b->where != FK_ON_DEVICE || b->device == c->device || c->peers[b->device];
 }
 
-FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align, FkPool *pool, const char *what, int *code) {
+FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align, FkPool *pool, const char *what,
+                      int *code) {
   FkDevice *d = &fk.device[c->device];
-  uint64_t  room = (size + GAP - 1) / GAP * GAP, step = align > GAP ? align : GAP;
-  uint64_t  at = (d->top + step - 1) / step * step;
+  uint64_t room = (size + GAP - 1) / GAP * GAP, step = align > GAP ? align : GAP;
+  uint64_t at = (d->top + step - 1) / step * step;
   *code = CU_OUT_OF_MEMORY;
   if (where == FK_ON_DEVICE && (size > d->mem - d->used || room > d->end - at || at + room + GAP > d->end)) return NULL;
   FkBlock *b = FK_NEW(FkBlock);
@@ -46,7 +47,7 @@ FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align
   if (where == FK_ON_DEVICE) d->top = at + room + GAP, d->used += size;
   for (int k = 0; k < fk.config.devices; k++) {
     FkContext *user = fk.device[k].primary;
-    bool       seen = k == c->device || where != FK_ON_DEVICE || (user && sees(user, b));
+    bool seen = k == c->device || where != FK_ON_DEVICE || (user && sees(user, b));
     if (seen) ptx_space_add(fk.device[k].space, b->at, size, b->host, 0, what);
   }
   b->next = fk.blocks;
@@ -77,8 +78,10 @@ void fk_blocks_of(FkContext *c, bool modules_too) {
 void fk_see_peer(int from, int to, bool on) {
   for (FkBlock *b = fk.blocks; b; b = b->next) {
     if (b->where != FK_ON_DEVICE || b->device != to) continue;
-    if (on) ptx_space_add(fk.device[from].space, b->at, b->size, b->host, 0, "a peer's memory");
-    else ptx_space_drop(fk.device[from].space, b->at);
+    if (on)
+      ptx_space_add(fk.device[from].space, b->at, b->size, b->host, 0, "a peer's memory");
+    else
+      ptx_space_drop(fk.device[from].space, b->at);
   }
 }
 
@@ -163,7 +166,8 @@ static int copy(FkContext *c, void *stream, bool wait, uint64_t to, bool to_devi
   if (!is_there(to, (height - 1) * to_pitch + width, to_device)) return CU_INVALID_VALUE;
   if (!is_there(from, (height - 1) * from_pitch + width, from_device)) return CU_INVALID_VALUE;
   FkOp *op = fk_op(FK_COPY);
-  op->to = to, op->from = from, op->width = width, op->height = height, op->to_pitch = to_pitch, op->from_pitch = from_pitch;
+  op->to = to, op->from = from, op->width = width, op->height = height, op->to_pitch = to_pitch,
+  op->from_pitch = from_pitch;
   if (!from_device && !fk_block_at(from, 1)) {
     op->staged = fk_new(width * height);
     for (uint64_t k = 0; k < height; k++)
@@ -205,26 +209,28 @@ FK_API int cuMemcpyPeerAsync(CuPtr to, void *to_context, CuPtr from, void *from_
 }
 
 typedef struct Copy2D {
-  size_t      from_x, from_y;
-  unsigned    from_kind;
+  size_t from_x, from_y;
+  unsigned from_kind;
   const void *from_host;
-  CuPtr       from_device;
-  void       *from_array;
-  size_t      from_pitch;
-  size_t      to_x, to_y;
-  unsigned    to_kind;
-  void       *to_host;
-  CuPtr       to_device;
-  void       *to_array;
-  size_t      to_pitch;
-  size_t      width, height;
+  CuPtr from_device;
+  void *from_array;
+  size_t from_pitch;
+  size_t to_x, to_y;
+  unsigned to_kind;
+  void *to_host;
+  CuPtr to_device;
+  void *to_array;
+  size_t to_pitch;
+  size_t width, height;
 } Copy2D;
 
 FK_API int cuMemcpy2DAsync_v2(const Copy2D *c, void *stream) {
   enum { HOST = 1, DEVICE = 2 };
   ENTER_CONTEXT();
-  if (!c || (c->from_kind != HOST && c->from_kind != DEVICE) || (c->to_kind != HOST && c->to_kind != DEVICE)) return CU_INVALID_VALUE;
-  if (c->height > 1 && (c->from_pitch < c->width + c->from_x || c->to_pitch < c->width + c->to_x)) return CU_INVALID_VALUE;
+  if (!c || (c->from_kind != HOST && c->from_kind != DEVICE) || (c->to_kind != HOST && c->to_kind != DEVICE))
+    return CU_INVALID_VALUE;
+  if (c->height > 1 && (c->from_pitch < c->width + c->from_x || c->to_pitch < c->width + c->to_x))
+    return CU_INVALID_VALUE;
   if (c->from_pitch > INT32_MAX || c->to_pitch > INT32_MAX) return CU_INVALID_VALUE;
   uint64_t from = c->from_kind == HOST ? (uint64_t)(uintptr_t)c->from_host : c->from_device;
   uint64_t to = c->to_kind == HOST ? (uint64_t)(uintptr_t)c->to_host : c->to_device;
@@ -234,12 +240,13 @@ FK_API int cuMemcpy2DAsync_v2(const Copy2D *c, void *stream) {
 
 /* --- setting --- */
 
-static int set(FkContext *c, void *stream, bool wait, CuPtr to, uint64_t pitch, uint32_t value, uint32_t bytes, uint64_t width,
-               uint64_t height) {
+static int set(FkContext *c, void *stream, bool wait, CuPtr to, uint64_t pitch, uint32_t value, uint32_t bytes,
+               uint64_t width, uint64_t height) {
   FkStream *s = fk_stream(c, stream);
   if (!s) return CU_INVALID_HANDLE;
   if (!width || !height) return CU_OK;
-  if (to % bytes || (height > 1 && pitch < width) || !is_there(to, (height - 1) * pitch + width * bytes, true)) return CU_INVALID_VALUE;
+  if (to % bytes || (height > 1 && pitch < width) || !is_there(to, (height - 1) * pitch + width * bytes, true))
+    return CU_INVALID_VALUE;
   FkOp *op = fk_op(FK_SET);
   op->to = to, op->to_pitch = pitch, op->value = value, op->value_bytes = bytes, op->width = width, op->height = height;
   fk_submit(s, op);

@@ -15,11 +15,11 @@ static int newest_ptx(int driver) {
 
 typedef struct Place {
   FkContext *context;
-  int        code;
+  int code;
 } Place;
 
 static int place(void *user, uint64_t size, uint64_t align, const char *name, uint64_t *address, void **host) {
-  Place   *p = user;
+  Place *p = user;
   FkBlock *b = fk_block_new(p->context, FK_ON_DEVICE, size, align, NULL, name, &p->code);
   if (!b) return p->code;
   b->module = true;
@@ -31,7 +31,7 @@ static int place(void *user, uint64_t size, uint64_t align, const char *name, ui
 /* The log that the caller gave a buffer for. */
 static void write_log(unsigned n, const int *options, void **values, const char *text) {
   enum { ERROR_LOG = 5, ERROR_LOG_SIZE = 6 };
-  char  *to = NULL;
+  char *to = NULL;
   size_t size = 0;
   for (unsigned k = 0; k < n; k++) {
     if (options[k] == ERROR_LOG) to = values[k];
@@ -43,7 +43,11 @@ static void write_log(unsigned n, const int *options, void **values, const char 
 static int load(FkContext *c, void **out, const void *image, unsigned n, const int *options, void **values) {
   PtxError err = {0};
   if (!out || !image) return CU_INVALID_VALUE;
-  if (memcmp(image, "\x7f""ELF", 4) == 0) return CU_NO_BINARY;
+  if (memcmp(image,
+             "\x7f"
+             "ELF",
+             4) == 0)
+    return CU_NO_BINARY;
   PtxModule *ptx = ptx_parse(image, strlen(image), &err);
   if (!ptx) {
     char text[600];
@@ -51,7 +55,9 @@ static int load(FkContext *c, void **out, const void *image, unsigned n, const i
     write_log(n, options, values, text);
     return CU_INVALID_PTX;
   }
-  int code = ptx_version(ptx) > newest_ptx(fk.config.driver) ? CU_PTX_TOO_NEW : ptx_target(ptx) > fk.device[c->device].sm ? CU_NO_BINARY : CU_OK;
+  int code = ptx_version(ptx) > newest_ptx(fk.config.driver) ? CU_PTX_TOO_NEW
+             : ptx_target(ptx) > fk.device[c->device].sm     ? CU_NO_BINARY
+                                                             : CU_OK;
   Place p = {c, CU_OK};
   if (!code) code = ptx_link(ptx, fk.device[c->device].space, place, &p, &err);
   if (code) {
@@ -116,7 +122,7 @@ FK_API int cuModuleGetFunction(void **out, void *module, const char *name) {
 
 FK_API int cuModuleGetGlobal_v2(CuPtr *at, size_t *size, void *module, const char *name) {
   ENTER_CONTEXT();
-  FkModule        *m = module_of(ctx, module);
+  FkModule *m = module_of(ctx, module);
   const PtxGlobal *g = m && name ? ptx_global(m->ptx, name) : NULL;
   if (!m) return CU_INVALID_HANDLE;
   if (!g) return CU_NOT_FOUND;
@@ -156,7 +162,8 @@ FK_API int cuFuncGetAttribute(int *value, int which, void *function) {
   }
 }
 
-FK_API int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, void *shared_of_block, size_t shared, int limit) {
+FK_API int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, void *shared_of_block, size_t shared,
+                                            int limit) {
   ENTER_CONTEXT();
   (void)shared_of_block, (void)shared;
   FkFunction *f = function_of(ctx, function);
@@ -170,8 +177,8 @@ FK_API int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *functio
 /* --- launches --- */
 
 int fk_run_launch(FkContext *c, const FkOp *op) {
-  PtxError  err = {0};
-  PtxStats  stats = {0};
+  PtxError err = {0};
+  PtxStats stats = {0};
   PtxLaunch l = op->launch;
   l.params = op->params;
   int code = ptx_run(op->function->module->ptx, &l, &stats, &err);
@@ -187,11 +194,11 @@ static void *gather_params(const PtxEntry *e, void **params) {
   return block;
 }
 
-FK_API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                          void *stream, void **params, void **extra) {
+FK_API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, void *stream, void **params, void **extra) {
   ENTER_CONTEXT();
   FkFunction *f = function_of(ctx, function);
-  FkStream   *s = fk_stream(ctx, stream);
+  FkStream *s = fk_stream(ctx, stream);
   if (!f || !s) return CU_INVALID_HANDLE;
   int code = fk_rule(__func__, f->entry->name, ctx->device, (uint64_t)gx * gy * gz);
   if (code) return code;

@@ -45,17 +45,19 @@ static uint64_t size_of(const char *text, char **end) {
 static bool each_device(const char *text, bool sizes, uint64_t out[FK_DEVICES]) {
   char *end = (char *)text;
   for (int d = 0; d < FK_DEVICES; d++) {
-    if (d == 0 || *end == '/') out[d] = size_of(end + (d > 0), &end);
-    else out[d] = out[d - 1];
+    if (d == 0 || *end == '/')
+      out[d] = size_of(end + (d > 0), &end);
+    else
+      out[d] = out[d - 1];
     if (!sizes && out[d] > 999) return false;
   }
   return *end == '\0';
 }
 
 static bool preset(FkConfig *c, const char *name, const char *value) {
-  char    *end;
+  char *end;
   uint64_t n = size_of(value, &end), each[FK_DEVICES];
-  bool     number = *value && *end == '\0';
+  bool number = *value && *end == '\0';
   if (strcmp(name, "sm") == 0) {
     if (!each_device(value, false, each)) return false;
     for (int d = 0; d < FK_DEVICES; d++) c->sm[d] = (int)each[d];
@@ -67,10 +69,13 @@ static bool preset(FkConfig *c, const char *name, const char *value) {
     return c->peer || strcmp(value, "none") == 0;
   }
   if (strcmp(name, "schedule") == 0) {
-    c->schedule = strcmp(value, "threads") == 0 ? PTX_THREADS : strcmp(value, "random") == 0 ? PTX_RANDOM : PTX_LOCKSTEP;
+    c->schedule = strcmp(value, "threads") == 0  ? PTX_THREADS
+                  : strcmp(value, "random") == 0 ? PTX_RANDOM
+                                                 : PTX_LOCKSTEP;
     return c->schedule != PTX_LOCKSTEP || strcmp(value, "lockstep") == 0;
   }
-  if (strcmp(name, "missing") == 0) return snprintf(c->missing, sizeof c->missing, "%s", value) < (int)sizeof c->missing;
+  if (strcmp(name, "missing") == 0)
+    return snprintf(c->missing, sizeof c->missing, "%s", value) < (int)sizeof c->missing;
   if (strcmp(name, "log") == 0) return snprintf(c->log, sizeof c->log, "%s", value) < (int)sizeof c->log;
   if (!number) return false;
   if (strcmp(name, "devices") == 0) return c->devices = (int)n, n <= FK_DEVICES;
@@ -88,7 +93,8 @@ static bool preset(FkConfig *c, const char *name, const char *value) {
 
 static bool filter(FkRule *r, char *text) {
   char *end = text;
-  if (strncmp(text, "kernel=", 7) == 0) return snprintf(r->kernel, sizeof r->kernel, "%s", text + 7) < (int)sizeof r->kernel;
+  if (strncmp(text, "kernel=", 7) == 0)
+    return snprintf(r->kernel, sizeof r->kernel, "%s", text + 7) < (int)sizeof r->kernel;
   if (strncmp(text, "device=", 7) == 0) return r->device = (int)strtol(text + 7, &end, 10), *end == '\0';
   if (strncmp(text, "size>", 5) == 0) return r->above = size_of(text + 5, &end), *end == '\0';
   return false;
@@ -127,17 +133,25 @@ static bool rule(FkConfig *c, char *text) {
 }
 
 void fk_config_read(FkConfig *c, const char *text) {
-  *c = (FkConfig){.devices = 1, .driver = 12040, .fork_code = CU_NOT_INITIALIZED, .pools = true, .managed = true, .peer = true, .seed = 1};
+  *c = (FkConfig){.devices = 1,
+                  .driver = 12040,
+                  .fork_code = CU_NOT_INITIALIZED,
+                  .pools = true,
+                  .managed = true,
+                  .peer = true,
+                  .seed = 1};
   for (int d = 0; d < FK_DEVICES; d++) c->sm[d] = 80, c->mem[d] = 1ull << 30;
   char *copy = strdup(text ? text : ""), *save = NULL;
   for (char *item = strtok_r(copy, ",; \t\n", &save); item; item = strtok_r(NULL, ",; \t\n", &save)) {
     char keep[128];
     snprintf(keep, sizeof keep, "%s", item);
     char *equals = strchr(item, '=');
-    bool  is_rule = strncmp(item, "cu", 2) == 0 || *item == '*' || strchr(item, '@');
-    bool  ok = equals != NULL;
-    if (ok && is_rule) ok = rule(c, item);
-    else if (ok) *equals = '\0', ok = preset(c, item, equals + 1);
+    bool is_rule = strncmp(item, "cu", 2) == 0 || *item == '*' || strchr(item, '@');
+    bool ok = equals != NULL;
+    if (ok && is_rule)
+      ok = rule(c, item);
+    else if (ok)
+      *equals = '\0', ok = preset(c, item, equals + 1);
     if (!ok && !*c->mistake) memcpy(c->mistake, keep, sizeof keep);
   }
   free(copy);

@@ -10,15 +10,15 @@
 
 #include "tests/fakecuda/fake.h"
 
-FkState                fk;
+FkState fk;
 static pthread_mutex_t mutex;
-static pthread_once_t  once = PTHREAD_ONCE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #define RANGE (32ull << 30) /* addresses of a device */
 
 typedef struct Stack {
   FkContext *v[FK_STACK];
-  int        n;
+  int n;
 } Stack;
 static __thread Stack stack;
 
@@ -36,7 +36,7 @@ double fk_now(void) {
 
 void fk_log(const char *format, ...) {
   if (!*fk.config.log) return;
-  bool  err = strcmp(fk.config.log, "stderr") == 0;
+  bool err = strcmp(fk.config.log, "stderr") == 0;
   FILE *f = err ? stderr : fopen(fk.config.log, "a");
   if (!f) return;
   va_list args;
@@ -107,7 +107,7 @@ static void count(const char *name) {
 int fk_rule(const char *name, const char *kernel, int device, uint64_t size) {
   for (int k = 0; k < fk.config.nrules; k++) {
     FkRule *r = &fk.config.rules[k];
-    bool    closer = *r->kernel || r->device >= 0 || r->above;
+    bool closer = *r->kernel || r->device >= 0 || r->above;
     if (closer != (kernel || device >= 0 || size) || !fk_matches(r->call, name)) continue;
     if (*r->kernel && (!kernel || !fk_matches(r->kernel, kernel))) continue;
     if ((r->device >= 0 && r->device != device) || (r->above && size <= r->above)) continue;
@@ -131,9 +131,12 @@ FkLock fk_enter(const char *name, bool needs_init) {
   FkLock lock = {.held = true};
   count(name);
   fk_log("%s", name);
-  if (fk.config.fork_code && fk.pid != getpid()) lock.code = fk.config.fork_code;
-  else if (needs_init && !fk.started) lock.code = CU_NOT_INITIALIZED;
-  else lock.code = fk_rule(name, NULL, -1, 0);
+  if (fk.config.fork_code && fk.pid != getpid())
+    lock.code = fk.config.fork_code;
+  else if (needs_init && !fk.started)
+    lock.code = CU_NOT_INITIALIZED;
+  else
+    lock.code = fk_rule(name, NULL, -1, 0);
   return lock;
 }
 
@@ -199,7 +202,7 @@ FK_API int cuDriverGetVersion(int *version) {
 }
 
 static const struct {
-  int         code;
+  int code;
   const char *name, *text;
 } errors[] = {
 #define E(code, name, text) {code, "CUDA_" name, text},
@@ -221,9 +224,9 @@ FK_API int cuGetErrorString(int code, const char **out) { return error_of(code, 
 
 FkDevice *fk_device(int index) { return index >= 0 && index < fk.config.devices ? &fk.device[index] : NULL; }
 
-#define ENTER_DEVICE(index)                                                                                                   \
-  ENTER(true);                                                                                                                \
-  FkDevice *d = fk_device(index);                                                                                             \
+#define ENTER_DEVICE(index)                                                                                            \
+  ENTER(true);                                                                                                         \
+  FkDevice *d = fk_device(index);                                                                                      \
   if (!d) return CU_INVALID_DEVICE
 
 FK_API int cuDeviceGetCount(int *n) {
@@ -291,8 +294,9 @@ typedef struct Limits {
   int sm, threads, blocks, shared, opt_in; /* of a multiprocessor; shared memory in KiB, opt_in of a block */
 } Limits;
 static const Limits limits[] = {
-    {70, 2048, 32, 96, 96},   {75, 1024, 16, 64, 64},   {80, 2048, 32, 164, 163},  {86, 1536, 16, 100, 99},  {87, 1536, 16, 164, 163},
-    {89, 1536, 24, 100, 99},  {90, 2048, 32, 228, 227}, {100, 2048, 32, 228, 227}, {103, 2048, 32, 228, 227}, {120, 1536, 24, 100, 99},
+    {70, 2048, 32, 96, 96},    {75, 1024, 16, 64, 64},   {80, 2048, 32, 164, 163}, {86, 1536, 16, 100, 99},
+    {87, 1536, 16, 164, 163},  {89, 1536, 24, 100, 99},  {90, 2048, 32, 228, 227}, {100, 2048, 32, 228, 227},
+    {103, 2048, 32, 228, 227}, {120, 1536, 24, 100, 99},
 };
 static const Limits *limits_of(int sm) {
   const Limits *best = &limits[0];
@@ -306,46 +310,46 @@ static int attribute(const FkDevice *d, int which) {
   switch (which) {
   case 1:
   case 2:
-  case 3: return 1024;                       /* threads of a block, x, y */
+  case 3: return 1024; /* threads of a block, x, y */
   case 4: return 64;
-  case 5: return 2147483647;                 /* grid */
+  case 5: return 2147483647; /* grid */
   case 6:
   case 7: return 65535;
-  case 8: return 49152;                      /* shared memory of a block */
-  case 9: return 65536;                      /* constant memory */
+  case 8: return 49152; /* shared memory of a block */
+  case 9: return 65536; /* constant memory */
   case 10: return 32;
-  case 11: return 2147483647;                /* pitch */
+  case 11: return 2147483647; /* pitch */
   case 12:
-  case 82: return 65536;                     /* registers */
-  case 13: return 1500000;                   /* kHz */
+  case 82: return 65536;   /* registers */
+  case 13: return 1500000; /* kHz */
   case 14: return 512;
   case 15:
   case 19:
   case 31:
-  case 41: return 1;                         /* overlap, map host memory, concurrent kernels, unified addresses */
-  case 16: return 4;                         /* multiprocessors */
-  case 33: return d->index + 1;              /* bus */
+  case 41: return 1;            /* overlap, map host memory, concurrent kernels, unified addresses */
+  case 16: return 4;            /* multiprocessors */
+  case 33: return d->index + 1; /* bus */
   case 36: return 5000000;
   case 37: return 256;
-  case 38: return 4 << 20;                   /* L2 */
+  case 38: return 4 << 20; /* L2 */
   case 39: return l->threads;
-  case 40: return 2;                         /* copy engines */
+  case 40: return 2; /* copy engines */
   case 75: return d->sm / 10;
   case 76: return d->sm % 10;
   case 78:
   case 79:
-  case 80: return 1;                         /* priorities, caching of globals and locals */
+  case 80: return 1; /* priorities, caching of globals and locals */
   case 81: return l->shared << 10;
   case 83:
   case 89: return fk.config.managed;
-  case 86: return 32;                        /* ratio of single and double */
+  case 86: return 32; /* ratio of single and double */
   case 90:
   case 91:
   case 95:
-  case 99: return 1;                         /* preemption, registered host pointers, cooperative launch, host register */
+  case 99: return 1; /* preemption, registered host pointers, cooperative launch, host register */
   case 97: return l->opt_in << 10;
   case 106: return l->blocks;
-  case 111: return d->sm >= 80 ? 1024 : 0;   /* reserved shared memory */
+  case 111: return d->sm >= 80 ? 1024 : 0; /* reserved shared memory */
   case 115: return fk.config.pools;
   default: return 0;
   }
@@ -459,7 +463,9 @@ FK_API int cuDevicePrimaryCtxSetFlags_v2(CuDevice dev, unsigned flags) {
   d->flags = flags;
   return CU_OK;
 }
-FK_API int cuDevicePrimaryCtxSetFlags(CuDevice dev, unsigned flags) { return cuDevicePrimaryCtxSetFlags_v2(dev, flags); }
+FK_API int cuDevicePrimaryCtxSetFlags(CuDevice dev, unsigned flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+}
 
 FK_API int cuCtxCreate_v2(void **out, unsigned flags, CuDevice dev) {
   ENTER_DEVICE(dev);

@@ -48,8 +48,10 @@ void fk_submit(FkStream *s, FkOp *op) {
   } else if (!(s->flags & NON_BLOCKING)) {
     fk_depend(op, &c->legacy, c->legacy.submitted);
   }
-  if (s->last) s->last->next = op;
-  else s->first = op;
+  if (s->last)
+    s->last->next = op;
+  else
+    s->first = op;
   s->last = op;
   s->submitted++;
   if (fk.config.eager) fk_drain(s, s->submitted);
@@ -75,8 +77,9 @@ void fk_lose(FkContext *c, int code, const char *why) {
 
 static int copy_rows(const FkOp *op) {
   for (uint64_t k = 0; k < op->height; k++) {
-    const uint8_t *from = op->staged ? op->staged + k * op->from_pitch : fk_host_of(op->from + k * op->from_pitch, op->width);
-    uint8_t       *to = fk_host_of(op->to + k * op->to_pitch, op->width);
+    const uint8_t *from =
+        op->staged ? op->staged + k * op->from_pitch : fk_host_of(op->from + k * op->from_pitch, op->width);
+    uint8_t *to = fk_host_of(op->to + k * op->to_pitch, op->width);
     if (!from || !to) return CU_ILLEGAL_ADDRESS;
     memmove(to, from, op->width);
   }
@@ -138,7 +141,9 @@ int fk_drain(FkStream *s, uint64_t seq) {
     wander(s->context);
     if (s->done < seq && s->first && !s->running) step(s);
   }
-  return s->context->lost;
+  FkContext *c = s->context;
+  while (c->legacy.first && c->legacy.first->work == FK_POISON) step(&c->legacy); /* whoever waits learns of it */
+  return c->lost;
 }
 
 int fk_drain_all(FkContext *c) {
@@ -152,7 +157,8 @@ int fk_drain_all(FkContext *c) {
 static int stream_new(FkContext *c, void **out, unsigned flags, int priority) {
   if (!out || flags > 1) return CU_INVALID_VALUE;
   FkStream *s = FK_NEW(FkStream);
-  *s = (FkStream){.kind = FK_STREAM, .context = c, .flags = flags, .priority = priority, .id = ++fk.ids, .next = c->streams};
+  *s = (FkStream){
+      .kind = FK_STREAM, .context = c, .flags = flags, .priority = priority, .id = ++fk.ids, .next = c->streams};
   c->streams = s;
   *out = s;
   return CU_OK;

@@ -55,8 +55,8 @@ TEST_P(Session, PrintsWhatIsExpected) {
     if (line.rfind("; ", 0) == 0) got += line + "\n"; // a remark
     if (line.rfind("$ ", 0) != 0) continue;
     std::string script = "cd '" + room + "' && PATH='" + top + "/tools/heddle':$PATH HOME='" + room +
-                         "' HEDDLE_CACHE='" + room +
-                         "/cache' HEDDLE_LIBCUDA=/no/driver && export PATH HOME HEDDLE_CACHE HEDDLE_LIBCUDA && { " +
+                         "' HEDDLE_CACHE='" + room + "/cache' HEDDLE_LIBCUDA=/no/driver GPU='" + top +
+                         "/tests/fakecuda/libfakecuda.so' && export PATH HOME HEDDLE_CACHE HEDDLE_LIBCUDA GPU && { " +
                          line.substr(2) + "\n} 2>&1 </dev/null";
     got += line + "\n";
     FILE *p = popen(script.c_str(), "r");
