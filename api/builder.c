@@ -12,24 +12,25 @@
 #include "ir/build.h"
 
 struct HdBuilder {
-  HdContext  *ctx;
-  Arena       arena;
+  HdContext *ctx;
+  Arena arena;
   const char *name;
-  IrModule   *m;
-  IrBuilder   b; /* fn is NULL between functions */
-  IrInst    **open;
-  uint32_t    nopen, cap_open;
-  IrInst     *closed; /* the control or call whose results hd_build_result reads */
-  HdError     err;    /* the first mistake */
+  IrModule *m;
+  IrBuilder b; /* fn is NULL between functions */
+  IrInst **open;
+  uint32_t nopen, cap_open;
+  IrInst *closed; /* the control or call whose results hd_build_result reads */
+  HdError err;    /* the first mistake */
 };
 
 /* The IR ops behind HdOp, in its order. */
 static const IrOp op_of[] = {
-    IR_add, IR_sub,  IR_mul,   IR_div,  IR_rem,   IR_neg,  IR_abs,      IR_min, IR_max, IR_mulhi, IR_fma,
-    IR_sqrt, IR_floor, IR_ceil, IR_trunc, IR_rint, IR_copysign, IR_and, IR_or, IR_xor, IR_not, IR_shl, IR_shr,
-    IR_popcount, IR_clz, IR_ctz, IR_eq, IR_ne, IR_lt, IR_le, IR_gt, IR_ge, IR_select,
-    IR_atomic_add, IR_atomic_min, IR_atomic_max, IR_atomic_and, IR_atomic_or, IR_atomic_xor, IR_atomic_xchg,
-    IR_atomic_cas,
+    IR_add,        IR_sub,        IR_mul,       IR_div,        IR_rem,         IR_neg,        IR_abs,
+    IR_min,        IR_max,        IR_mulhi,     IR_fma,        IR_sqrt,        IR_floor,      IR_ceil,
+    IR_trunc,      IR_rint,       IR_copysign,  IR_and,        IR_or,          IR_xor,        IR_not,
+    IR_shl,        IR_shr,        IR_popcount,  IR_clz,        IR_ctz,         IR_eq,         IR_ne,
+    IR_lt,         IR_le,         IR_gt,        IR_ge,         IR_select,      IR_atomic_add, IR_atomic_min,
+    IR_atomic_max, IR_atomic_and, IR_atomic_or, IR_atomic_xor, IR_atomic_xchg, IR_atomic_cas,
 };
 enum { NOPS = sizeof op_of / sizeof *op_of };
 _Static_assert((int)NOPS == (int)HD_OP_ATOMIC_CAS + 1, "one row for each HdOp");
@@ -82,7 +83,7 @@ static void out_of_memory(HdBuilder *b) {
 /* --- life --- */
 
 typedef struct NewBuilder {
-  HdBuilder  *b;
+  HdBuilder *b;
   const char *name;
 } NewBuilder;
 
@@ -101,9 +102,11 @@ static HdStatus builder_new(HdContext *ctx, const char *name, HdBuilder **out) {
   b->ctx = ctx;
   hdb_arena_init(&b->arena, &ctx->mem);
   NewBuilder n = {b, name};
-  HdStatus   status = hdapi_guard(ctx, &b->arena, NULL, fill_builder, &n);
-  if (status == HD_OK) *out = b;
-  else hd_builder_free(b);
+  HdStatus status = hdapi_guard(ctx, &b->arena, NULL, fill_builder, &n);
+  if (status == HD_OK)
+    *out = b;
+  else
+    hd_builder_free(b);
   return status;
 }
 
@@ -123,13 +126,13 @@ void hd_builder_free(HdBuilder *b) {
 
 typedef struct FinishJob {
   HdBuilder *b;
-  HdModule  *m;
-  Arena      scratch;
+  HdModule *m;
+  Arena scratch;
 } FinishJob;
 
 static HdStatus finish(void *job) {
   FinishJob *j = job;
-  HdModule  *m = j->m;
+  HdModule *m = j->m;
   m->from = MOD_BUILT;
   IrModule *ir = hdir_module_new(&m->arena, m->name);
   for (uint32_t i = 0; i < j->b->m->nfuncs; i++)
@@ -161,8 +164,10 @@ static HdStatus builder_finish(HdBuilder *b, const HdModuleOptions *options, HdM
   hdb_arena_init(&j.scratch, &ctx->mem);
   status = hdapi_guard(ctx, &j.m->arena, &j.scratch, finish, &j);
   hdb_arena_free(&j.scratch);
-  if (status == HD_OK) *out = j.m;
-  else hd_module_free(j.m);
+  if (status == HD_OK)
+    *out = j.m;
+  else
+    hd_module_free(j.m);
   return status;
 }
 
@@ -181,14 +186,20 @@ static const IrType *build_type(HdBuilder *b, HdType t) {
     return NULL;
   }
   const IrType *s = hdir_scalar(ts, (IrKind)t.scalar);
-  bool          is_float = hdir_is_float(s);
+  bool is_float = hdir_is_float(s);
   switch ((HdKind)t.kind) {
   case HD_KIND_SCALAR: return s;
   case HD_KIND_VEC: return hdir_vec(ts, s, t.rows);
   case HD_KIND_MAT: return hdir_mat(ts, s, t.rows, t.cols);
-  case HD_KIND_QUAT: if (is_float) return hdir_quat(ts, s); break;
-  case HD_KIND_TRANSFORM: if (is_float) return hdir_transform(ts, s); break;
-  case HD_KIND_SPATIAL: if (is_float) return hdir_spatial(ts, s); break;
+  case HD_KIND_QUAT:
+    if (is_float) return hdir_quat(ts, s);
+    break;
+  case HD_KIND_TRANSFORM:
+    if (is_float) return hdir_transform(ts, s);
+    break;
+  case HD_KIND_SPATIAL:
+    if (is_float) return hdir_spatial(ts, s);
+    break;
   case HD_KIND_STRUCT: break;
   }
   mistake(b, HD_ERR_TYPE, "hd_build_type", "quaternions, transforms and spatials are of floats");
@@ -240,7 +251,9 @@ static const IrType *build_array(HdBuilder *b, const IrType *elem, int32_t ndim)
   return NULL;
 }
 
-const HdIrType *hd_build_array(HdBuilder *b, const HdIrType *elem, int32_t ndim) { TYPE(b, build_array(b, elem, ndim)); }
+const HdIrType *hd_build_array(HdBuilder *b, const HdIrType *elem, int32_t ndim) {
+  TYPE(b, build_array(b, elem, ndim));
+}
 
 const HdIrType *hd_build_type_of(HdBuilder *b, const HdIrValue *v) {
   (void)b;
@@ -253,10 +266,14 @@ static IrFunc *begin_function(HdBuilder *b, const char *call, bool is_kernel, co
                               const IrType *const params[], const char *const names[], int32_t nresults,
                               const IrType *const results[]) {
   const char *why = NULL;
-  if (b->b.fn) why = "the function before has no hd_build_end";
-  else if (!name || !*name) why = "it has no name";
-  else if (nparams < 0 || nresults < 0 || (nparams && !params) || (nresults && !results)) why = "a list is missing";
-  else if (hdir_func_find(b->m, name)) why = "another function has this name";
+  if (b->b.fn)
+    why = "the function before has no hd_build_end";
+  else if (!name || !*name)
+    why = "it has no name";
+  else if (nparams < 0 || nresults < 0 || (nparams && !params) || (nresults && !results))
+    why = "a list is missing";
+  else if (hdir_func_find(b->m, name))
+    why = "another function has this name";
   for (int32_t i = 0; !why && i < nparams; i++)
     if (!params[i]) why = "a parameter has no type";
   for (int32_t i = 0; !why && i < nresults; i++)
@@ -307,8 +324,10 @@ static bool sees(HdBuilder *b, const char *call, const IrValue *v) {
     why = "an operand is NULL";
   } else if (!hdir_is_const(v)) {
     const IrRegion *r = v->def ? v->def->region : v->region;
-    if (!r || r->fn != b->b.fn) why = "an operand belongs to another function";
-    else if (!hdir_region_contains(r, b->b.at)) why = "an operand was defined in a region that is closed or another's";
+    if (!r || r->fn != b->b.fn)
+      why = "an operand belongs to another function";
+    else if (!hdir_region_contains(r, b->b.at))
+      why = "an operand was defined in a region that is closed or another's";
   }
   if (why) mistake(b, HD_ERR_IR, call, why);
   return !why;
@@ -332,10 +351,17 @@ static bool see_all(HdBuilder *b, const char *call, int32_t n, IrValue *const ar
 
 /* An instruction that is about to be built: does it keep the rules? `result` is NULL for none. */
 static bool keeps_rules(HdBuilder *b, IrOp op, int32_t n, IrValue **args, const IrType *result, int64_t imm) {
-  IrValue  value = {.type = result};
+  IrValue value = {.type = result};
   IrValue *res = &value;
-  IrInst   i = {.op = op, .nargs = (uint32_t)n, .args = args, .nres = result ? 1 : 0, .res = &res, .imm = imm,
-                .text = "", .loc = b->b.loc, .region = b->b.at};
+  IrInst i = {.op = op,
+              .nargs = (uint32_t)n,
+              .args = args,
+              .nres = result ? 1 : 0,
+              .res = &res,
+              .imm = imm,
+              .text = "",
+              .loc = b->b.loc,
+              .region = b->b.at};
   value.def = &i;
   if (hdir_verify_inst(b->b.fn, &i, &b->err) == HD_OK) return true;
   if (b->err.status == HD_ERR_IR) b->err.status = HD_ERR_TYPE;
@@ -399,7 +425,9 @@ static IrValue *build_op(HdBuilder *b, HdOp hd, int32_t n, IrValue *const given[
   return n == 1 ? hdir_un(&b->b, op, args[0]) : hdir_bin(&b->b, op, args[0], args[1]);
 }
 
-HdIrValue *hd_build_op(HdBuilder *b, HdOp op, int32_t n, HdIrValue *const args[]) { VALUE(b, build_op(b, op, n, args)); }
+HdIrValue *hd_build_op(HdBuilder *b, HdOp op, int32_t n, HdIrValue *const args[]) {
+  VALUE(b, build_op(b, op, n, args));
+}
 
 HdIrValue *hd_build_op1(HdBuilder *b, HdOp op, HdIrValue *x) { return hd_build_op(b, op, 1, &x); }
 
@@ -431,7 +459,9 @@ static IrValue *build_convert(HdBuilder *b, const IrType *to, IrValue *x, IrOp o
   return op == IR_cvt ? hdir_cvt(&b->b, to, x) : hdir_bitcast(&b->b, to, x);
 }
 
-HdIrValue *hd_build_convert(HdBuilder *b, const HdIrType *to, HdIrValue *x) { VALUE(b, build_convert(b, to, x, IR_cvt)); }
+HdIrValue *hd_build_convert(HdBuilder *b, const HdIrType *to, HdIrValue *x) {
+  VALUE(b, build_convert(b, to, x, IR_cvt));
+}
 
 HdIrValue *hd_build_bitcast(HdBuilder *b, const HdIrType *to, HdIrValue *x) {
   VALUE(b, build_convert(b, to, x, IR_bitcast));
@@ -507,12 +537,14 @@ static bool takes(const IrFunc *fn, int32_t n, IrValue *const args[]) {
 static IrFunc *find_callee(HdBuilder *b, const char *name, int32_t n, IrValue *const args[]) {
   IrFunc *fn = hdir_func_find(b->m, name);
   if (fn && takes(fn, n, args)) return fn;
-  FeOptions      o = {.library = hdapi_library_module, .library_index = hdapi_library_index};
+  FeOptions o = {.library = hdapi_library_module, .library_index = hdapi_library_index};
   const IrType **types = HDB_NEW_N(&b->arena, const IrType *, n + 1);
   for (int32_t i = 0; i < n; i++) types[i] = args[i]->type;
   HdError why = {.status = HD_OK};
   IrFunc *lib = hdfe_library_function(b->m, name, (uint32_t)n, types, &o, &why);
-  if (!lib) mistake(b, HD_ERR_NOT_FOUND, "hd_build_call", why.detail[0] ? why.detail : "no function has this name and takes these operands");
+  if (!lib)
+    mistake(b, HD_ERR_NOT_FOUND, "hd_build_call",
+            why.detail[0] ? why.detail : "no function has this name and takes these operands");
   return lib;
 }
 
@@ -653,7 +685,9 @@ static void build_at(HdBuilder *b, const char *file, int32_t line, int32_t colum
   b->b.loc = (IrLoc){hdir_file(b->m, file), (uint32_t)line, column > 0 ? (uint32_t)column : 1};
 }
 
-void hd_build_at(HdBuilder *b, const char *file, int32_t line, int32_t column) { GUARD(b, build_at(b, file, line, column)); }
+void hd_build_at(HdBuilder *b, const char *file, int32_t line, int32_t column) {
+  GUARD(b, build_at(b, file, line, column));
+}
 
 /* --- control --- */
 
@@ -668,11 +702,15 @@ static void open_control(HdBuilder *b, IrInst *i) { HDB_PUSH(&b->arena, b->open,
 
 static void build_if(HdBuilder *b, IrValue *c, int32_t nres, const IrType *const res[]) {
   if (!check_types(b, "hd_build_if", nres, res) || !take(b, "hd_build_if", 1, &c)) return;
-  if (c->type->kind != IR_BOOL) mistake(b, HD_ERR_TYPE, "hd_build_if", "the condition must be a bool");
-  else open_control(b, hdir_if_begin(&b->b, c, (uint32_t)nres, res));
+  if (c->type->kind != IR_BOOL)
+    mistake(b, HD_ERR_TYPE, "hd_build_if", "the condition must be a bool");
+  else
+    open_control(b, hdir_if_begin(&b->b, c, (uint32_t)nres, res));
 }
 
-void hd_build_if(HdBuilder *b, HdIrValue *c, int32_t nres, const HdIrType *const res[]) { GUARD(b, build_if(b, c, nres, res)); }
+void hd_build_if(HdBuilder *b, HdIrValue *c, int32_t nres, const HdIrType *const res[]) {
+  GUARD(b, build_if(b, c, nres, res));
+}
 
 static void build_loop(HdBuilder *b, int32_t n, IrValue *const init[], int32_t nres, const IrType *const res[]) {
   IrValue **args;
@@ -725,8 +763,10 @@ static bool end_region(HdBuilder *b, const char *call) {
 
 static void build_else(HdBuilder *b) {
   IrInst *i = b->nopen ? b->open[b->nopen - 1] : NULL;
-  if (!b->b.fn || !i || i->op != IR_if || i->nsubs != 1) mistake(b, HD_ERR_IR, "hd_build_else", "no 'if' without an else is open");
-  else if (end_region(b, "hd_build_else")) hdir_if_else(&b->b, i);
+  if (!b->b.fn || !i || i->op != IR_if || i->nsubs != 1)
+    mistake(b, HD_ERR_IR, "hd_build_else", "no 'if' without an else is open");
+  else if (end_region(b, "hd_build_else"))
+    hdir_if_else(&b->b, i);
 }
 
 void hd_build_else(HdBuilder *b) { GUARD(b, build_else(b)); }
@@ -760,27 +800,40 @@ static void build_ender(HdBuilder *b, const char *call, IrOp op, int32_t n, IrVa
   IrValue **args;
   if (!in_function(b, call) || !see_all(b, call, n, given, &args)) return;
   const IrInst *loop = innermost(b, IR_loop), *top = b->nopen ? b->open[b->nopen - 1] : NULL;
-  bool          ok = true;
+  bool ok = true;
   switch (op) {
   case IR_yield:
-    if (!top || top->op != IR_if) mistake(b, HD_ERR_IR, call, "no 'if' is innermost: a loop ends with break or continue");
-    else ok = passes(b, call, (uint32_t)n, args, top->nres, top->res, NULL);
+    if (!top || top->op != IR_if)
+      mistake(b, HD_ERR_IR, call, "no 'if' is innermost: a loop ends with break or continue");
+    else
+      ok = passes(b, call, (uint32_t)n, args, top->nres, top->res, NULL);
     break;
   case IR_break:
   case IR_continue:
-    if (!loop) mistake(b, HD_ERR_IR, call, "no loop is open");
-    else if (op == IR_break) ok = passes(b, call, (uint32_t)n, args, loop->nres, loop->res, NULL);
-    else ok = passes(b, call, (uint32_t)n, args, loop->sub[0]->nparams, loop->sub[0]->params, NULL);
+    if (!loop)
+      mistake(b, HD_ERR_IR, call, "no loop is open");
+    else if (op == IR_break)
+      ok = passes(b, call, (uint32_t)n, args, loop->nres, loop->res, NULL);
+    else
+      ok = passes(b, call, (uint32_t)n, args, loop->sub[0]->nparams, loop->sub[0]->params, NULL);
     break;
   default: ok = passes(b, call, (uint32_t)n, args, b->b.fn->nresults, NULL, b->b.fn->results);
   }
   if (ok && !broken(b)) hdir_ender(&b->b, op, (uint32_t)n, args);
 }
 
-void hd_build_yield(HdBuilder *b, int32_t n, HdIrValue *const args[]) { GUARD(b, build_ender(b, "hd_build_yield", IR_yield, n, args)); }
-void hd_build_break(HdBuilder *b, int32_t n, HdIrValue *const args[]) { GUARD(b, build_ender(b, "hd_build_break", IR_break, n, args)); }
-void hd_build_continue(HdBuilder *b, int32_t n, HdIrValue *const args[]) { GUARD(b, build_ender(b, "hd_build_continue", IR_continue, n, args)); }
-void hd_build_return(HdBuilder *b, int32_t n, HdIrValue *const args[]) { GUARD(b, build_ender(b, "hd_build_return", IR_return, n, args)); }
+void hd_build_yield(HdBuilder *b, int32_t n, HdIrValue *const args[]) {
+  GUARD(b, build_ender(b, "hd_build_yield", IR_yield, n, args));
+}
+void hd_build_break(HdBuilder *b, int32_t n, HdIrValue *const args[]) {
+  GUARD(b, build_ender(b, "hd_build_break", IR_break, n, args));
+}
+void hd_build_continue(HdBuilder *b, int32_t n, HdIrValue *const args[]) {
+  GUARD(b, build_ender(b, "hd_build_continue", IR_continue, n, args));
+}
+void hd_build_return(HdBuilder *b, int32_t n, HdIrValue *const args[]) {
+  GUARD(b, build_ender(b, "hd_build_return", IR_return, n, args));
+}
 
 static void build_close(HdBuilder *b) {
   IrInst *i = b->nopen ? b->open[b->nopen - 1] : NULL;
@@ -803,7 +856,8 @@ void hd_build_close(HdBuilder *b) { GUARD(b, build_close(b)); }
 HdIrValue *hd_build_result(HdBuilder *b, int32_t i) {
   if (!b || broken(b)) return NULL;
   if (b->closed && i >= 0 && (uint32_t)i < b->closed->nres) return b->closed->res[i];
-  mistake(b, HD_ERR_IR, "hd_build_result", b->closed ? "the region closed last has fewer results" : "no region was closed");
+  mistake(b, HD_ERR_IR, "hd_build_result",
+          b->closed ? "the region closed last has fewer results" : "no region was closed");
   return NULL;
 }
 
@@ -816,9 +870,12 @@ HdIrValue *hd_build_param(HdBuilder *b, int32_t i) {
 }
 
 static void build_end(HdBuilder *b) {
-  if (!b->b.fn) mistake(b, HD_ERR_IR, "hd_build_end", "no function was begun");
-  else if (b->nopen) mistake(b, HD_ERR_IR, "hd_build_end", "a region is open: hd_build_close ends it");
-  else if (end_region(b, "hd_build_end")) b->b.fn = NULL;
+  if (!b->b.fn)
+    mistake(b, HD_ERR_IR, "hd_build_end", "no function was begun");
+  else if (b->nopen)
+    mistake(b, HD_ERR_IR, "hd_build_end", "a region is open: hd_build_close ends it");
+  else if (end_region(b, "hd_build_end"))
+    b->b.fn = NULL;
 }
 
 void hd_build_end(HdBuilder *b) { GUARD(b, build_end(b)); }

@@ -40,9 +40,8 @@ HdStatus hd_cache_fields(HdModule *module, const char *kernel, const char **fiel
   if (!module) return HD_ERR_ARG;
   HdContext *ctx = module->ctx;
   hdapi_begin(ctx);
-  HdStatus status = kernel && fields
-                        ? hdapi_code_fields(module, kernel, fields)
-                        : hdb_fail(&ctx->err, HD_ERR_ARG, kernel ? "fields" : "kernel", "it is NULL");
+  HdStatus status = kernel && fields ? hdapi_code_fields(module, kernel, fields)
+                                     : hdb_fail(&ctx->err, HD_ERR_ARG, kernel ? "fields" : "kernel", "it is NULL");
   return hdapi_end(ctx, "hd_cache_fields", status);
 }
 

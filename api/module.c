@@ -16,7 +16,8 @@ double hdapi_ms(void) { return (double)hdrt_now() * 1e-6; }
 
 static HdStatus check_options(HdContext *ctx, const HdModuleOptions *o) {
   if (o->width < 0 || o->width > 32 || (o->width & (o->width - 1)))
-    return hdb_fail(&ctx->err, HD_ERR_OPTION, "options.width", "wanted 0, 1, 2, 4, 8, 16 or 32 lanes, got %d", o->width);
+    return hdb_fail(&ctx->err, HD_ERR_OPTION, "options.width", "wanted 0, 1, 2, 4, 8, 16 or 32 lanes, got %d",
+                    o->width);
   if (o->opt_level < 0 || o->opt_level > 3)
     return hdb_fail(&ctx->err, HD_ERR_OPTION, "options.opt_level", "wanted 0 to 3, got %d", o->opt_level);
   if (o->ndefines < 0 || (o->ndefines && !o->defines))
@@ -35,7 +36,7 @@ static HdStatus check_options(HdContext *ctx, const HdModuleOptions *o) {
 static void copy_options(HdModule *m, const HdModuleOptions *o) {
   Arena *a = &m->arena;
   m->options = *o;
-  HdDefine    *defines = HDB_NEW_N(a, HdDefine, o->ndefines + 1);
+  HdDefine *defines = HDB_NEW_N(a, HdDefine, o->ndefines + 1);
   const char **paths = HDB_NEW_N(a, const char *, o->npaths + 1);
   for (int32_t i = 0; i < o->ndefines; i++)
     defines[i] = (HdDefine){hdb_strdup(a, o->defines[i].name), hdb_strdup(a, o->defines[i].value)};
@@ -48,8 +49,8 @@ static void copy_options(HdModule *m, const HdModuleOptions *o) {
 /* --- life --- */
 
 typedef struct NewJob {
-  HdModule              *m;
-  const char            *name;
+  HdModule *m;
+  const char *name;
   const HdModuleOptions *options;
 } NewJob;
 
@@ -70,10 +71,12 @@ HdStatus hdapi_module_new(HdContext *ctx, const char *name, const HdModuleOption
   m->ctx = ctx;
   hdb_arena_init(&m->arena, &ctx->mem);
   hdb_arena_init(&m->emitted, &ctx->mem);
-  NewJob   j = {m, name, options};
+  NewJob j = {m, name, options};
   HdStatus status = hdapi_guard(ctx, &m->arena, NULL, fill_new, &j);
-  if (status == HD_OK) *out = m;
-  else hd_module_free(m);
+  if (status == HD_OK)
+    *out = m;
+  else
+    hd_module_free(m);
   return status;
 }
 
@@ -106,14 +109,14 @@ static void drop_diagnostics(HdContext *ctx) {
 
 static HdStatus compile_source(HdModule *m) {
   HdContext *ctx = m->ctx;
-  FeResult   r = {0};
-  FeOptions  o = {.ndefines = (uint32_t)m->options.ndefines,
-                  .npaths = (uint32_t)m->options.npaths,
-                  .paths = m->options.paths,
-                  .bounds = m->options.bounds,
-                  .fast = m->options.fast,
-                  .library = hdapi_library_module,
-                  .library_index = hdapi_library_index};
+  FeResult r = {0};
+  FeOptions o = {.ndefines = (uint32_t)m->options.ndefines,
+                 .npaths = (uint32_t)m->options.npaths,
+                 .paths = m->options.paths,
+                 .bounds = m->options.bounds,
+                 .fast = m->options.fast,
+                 .library = hdapi_library_module,
+                 .library_index = hdapi_library_index};
   FeDefine *defines = HDB_NEW_N(&m->arena, FeDefine, m->options.ndefines + 1);
   for (int32_t i = 0; i < m->options.ndefines; i++)
     defines[i] = (FeDefine){m->options.defines[i].name, m->options.defines[i].value};
@@ -123,8 +126,10 @@ static HdStatus compile_source(HdModule *m) {
     Buf b;
     hdb_buf_init(&b, &m->arena);
     hdfe_render(&b, &r, false);
-    if (status != HD_OK) HD_TRY(keep_diagnostics(ctx, b.data ? b.data : "", b.len));
-    else hdapi_log(ctx, HD_LOG_WARNING, "%s", b.data ? b.data : "");
+    if (status != HD_OK)
+      HD_TRY(keep_diagnostics(ctx, b.data ? b.data : "", b.len));
+    else
+      hdapi_log(ctx, HD_LOG_WARNING, "%s", b.data ? b.data : "");
   }
   m->ir = status == HD_OK ? r.module : NULL;
   return status;
@@ -139,7 +144,7 @@ static HdStatus parse_ir(HdModule *m) {
 
 HdStatus hdapi_module_ir(HdModule *m) {
   if (m->ir) return HD_OK;
-  double   start = hdapi_ms();
+  double start = hdapi_ms();
   HdStatus status = m->from == MOD_SOURCE ? compile_source(m) : parse_ir(m);
   m->front_ms = hdapi_ms() - start;
   if (status != HD_OK) m->ir = NULL;
@@ -167,16 +172,16 @@ HdStatus hdapi_module_describe(HdModule *m, Arena *scratch) {
 /* --- loading --- */
 
 typedef struct LoadJob {
-  HdModule   *m;
-  Arena       scratch;
+  HdModule *m;
+  Arena scratch;
   const char *text;
-  size_t      size;
+  size_t size;
 } LoadJob;
 
 static HdStatus load(void *job) {
-  LoadJob  *j = job;
+  LoadJob *j = job;
   HdModule *m = j->m;
-  bool      known = false;
+  bool known = false;
   m->text = hdb_strndup(&m->arena, j->text, j->size);
   m->size = j->size;
   if (m->from == MOD_SOURCE) HD_TRY(hdapi_source_get(m, &j->scratch, &known));
@@ -199,8 +204,10 @@ static HdStatus load_text(HdContext *ctx, ModFrom from, const char *name, const 
   HdStatus status = hdapi_guard(ctx, &m->arena, &j.scratch, load, &j);
   hdapi_keep_where(ctx);
   hdb_arena_free(&j.scratch);
-  if (status == HD_OK) *out = m;
-  else hd_module_free(m);
+  if (status == HD_OK)
+    *out = m;
+  else
+    hd_module_free(m);
   return status;
 }
 
@@ -239,7 +246,7 @@ static HdStatus load_fd(HdContext *ctx, const char *path, int fd, const HdModule
   if (!S_ISREG(st.st_mode)) return io_error(ctx, path, S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
   if (st.st_size > (1 << 28)) return io_error(ctx, path, EFBIG);
   size_t size = (size_t)st.st_size;
-  char  *text = ctx->mem.resize(ctx->mem.user, NULL, 0, size + 1);
+  char *text = ctx->mem.resize(ctx->mem.user, NULL, 0, size + 1);
   if (!text) return hdb_fail(&ctx->err, HD_ERR_NOMEM, "", "%zu bytes for '%.300s'", size, path);
   HdStatus status = read_text(ctx, path, fd, text, size);
   if (status == HD_OK) status = load_text(ctx, MOD_SOURCE, path, text, size, options, out);

@@ -25,7 +25,7 @@ typedef struct Place {
 } Place;
 
 typedef struct Writes {
-  Place   *list;
+  Place *list;
   uint32_t n, cap;
 } Writes;
 
@@ -35,8 +35,10 @@ static bool root(const IrValue *v, Place *out) {
   out->offset = 0;
   while (v->def) {
     const IrInst *i = v->def;
-    if (i->op == IR_extract) out->offset += hdir_part_offset(i->args[0]->type, (uint32_t)i->imm);
-    else if (i->op != IR_index && i->op != IR_member && i->op != IR_elem) return false;
+    if (i->op == IR_extract)
+      out->offset += hdir_part_offset(i->args[0]->type, (uint32_t)i->imm);
+    else if (i->op != IR_index && i->op != IR_member && i->op != IR_elem)
+      return false;
     v = i->args[0];
     /* Below an index, extracts and members count within the element; only those above it lead to the array. */
     if (i->op != IR_extract) out->offset = 0;
@@ -68,10 +70,12 @@ static const Writes *writes_of(const IrFunc *fn, Arena *a, Map *known) {
   if (slot->value) return slot->value;
   Writes *w = HDB_NEW(a, Writes);
   for (const IrInst *i = fn->body->first; i; i = hdir_inst_next(i)) {
-    Place     p;
-    IrEffect  e = hdir_ops[i->op].effect;
-    if (i->op == IR_call) add_call(w, i, a, known);
-    else if ((e == FX_WRITES || e == FX_ATOMIC) && root(i->args[0], &p)) add_write(w, a, p);
+    Place p;
+    IrEffect e = hdir_ops[i->op].effect;
+    if (i->op == IR_call)
+      add_call(w, i, a, known);
+    else if ((e == FX_WRITES || e == FX_ATOMIC) && root(i->args[0], &p))
+      add_write(w, a, p);
   }
   hdb_map_slot(known, &fn, sizeof fn)->value = w; /* the table may have grown meanwhile */
   return w;
@@ -88,9 +92,9 @@ static bool has_arrays(const IrType *t) {
 }
 
 typedef struct Params {
-  Arena        *arena;
-  RtParam      *list;
-  uint32_t      n, cap;
+  Arena *arena;
+  RtParam *list;
+  uint32_t n, cap;
   const Writes *writes;
 } Params;
 
@@ -109,7 +113,7 @@ static void add_param(Params *ps, const char *name, const IrType *t, uint32_t pa
     return;
   }
   RtParam p = {.name = hdb_strdup(ps->arena, name), .offset = base + offset};
-  bool    array = t->kind == IR_ARRAY;
+  bool array = t->kind == IR_ARRAY;
   p.type = hdapi_type_of(array ? t->elem : t);
   p.ndim = array ? (int32_t)t->rows : 0;
   p.writes = array && is_written(ps->writes, param, offset);
@@ -118,9 +122,9 @@ static void add_param(Params *ps, const char *name, const IrType *t, uint32_t pa
 
 void hdapi_signature(const IrFunc *kernel, Arena *a, RtSignature *out) {
   const IrRegion *body = kernel->body;
-  Params          ps = {.arena = a};
-  Map             known;
-  uint32_t       *offset = HDB_NEW_N(a, uint32_t, body->nparams + 1);
+  Params ps = {.arena = a};
+  Map known;
+  uint32_t *offset = HDB_NEW_N(a, uint32_t, body->nparams + 1);
   hdb_map_init(&known, a);
   ps.writes = writes_of(kernel, a, &known);
   uint32_t size = hdir_args_layout(kernel, offset);
@@ -148,9 +152,9 @@ static bool reports(const IrModule *m) {
 
 void hdapi_ir_hash(const IrFunc *kernel, Arena *scratch, char out[33]) {
   ArenaMark mark = hdb_mark(scratch);
-  IrFunc   *alone = hdapi_alone(kernel, scratch);
-  IrPrint   how = {.locations = reports(alone->module)};
-  Buf       b;
+  IrFunc *alone = hdapi_alone(kernel, scratch);
+  IrPrint how = {.locations = reports(alone->module)};
+  Buf b;
   hdb_buf_init(&b, scratch);
   hdir_print_module(&b, alone->module, &how);
   hdrt_hash_hex(b.data, b.len, out);

@@ -22,7 +22,7 @@ static void put_hashed(Buf *b, const char *name, const char *text, size_t size) 
 
 static const char *fields_of(const HdModule *m, Arena *scratch) {
   const HdModuleOptions *o = &m->options;
-  Buf                    b;
+  Buf b;
   hdb_buf_init(&b, scratch);
   hdb_putf(&b, "tier=source\nbuild=%s\n", hdapi_build_id());
   put_hashed(&b, "name", m->name, strlen(m->name));
@@ -44,7 +44,7 @@ static void hash_file(const char *path, Arena *scratch, char out[33]) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return;
   struct stat st;
-  ArenaMark   mark = hdb_mark(scratch);
+  ArenaMark mark = hdb_mark(scratch);
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < (1 << 28)) {
     size_t size = (size_t)st.st_size, done = 0;
     /* The arena may jump out: it must not do so while the file is open. */
@@ -64,9 +64,9 @@ static const char *folder_of(const char *path, Arena *a) {
 }
 
 typedef struct Deps {
-  Arena       *arena;
+  Arena *arena;
   const char **dirs, **paths;
-  uint32_t     ndirs, cap_dirs, npaths, cap_paths;
+  uint32_t ndirs, cap_dirs, npaths, cap_paths;
 } Deps;
 
 static void add_once(Arena *a, const char ***list, uint32_t *n, uint32_t *cap, const char *s) {
@@ -90,11 +90,14 @@ static void find_deps(const HdModule *m, Deps *d) {
   uint32_t nfound = d->npaths;
   for (uint32_t i = 0; i < nfound; i++) {
     for (uint32_t k = 0; k < d->ndirs; k++) {
-      size_t      n = strlen(d->dirs[k]);
+      size_t n = strlen(d->dirs[k]);
       const char *path = d->paths[i], *rest;
-      if (strncmp(path, d->dirs[k], n) == 0 && path[n] == '/') rest = path + n + 1;
-      else if (strcmp(d->dirs[k], ".") == 0 && path[0] != '/') rest = path;
-      else continue;
+      if (strncmp(path, d->dirs[k], n) == 0 && path[n] == '/')
+        rest = path + n + 1;
+      else if (strcmp(d->dirs[k], ".") == 0 && path[0] != '/')
+        rest = path;
+      else
+        continue;
       for (uint32_t j = 0; j < d->ndirs; j++)
         add_once(a, &d->paths, &d->npaths, &d->cap_paths, hdb_printf(a, "%s/%s", d->dirs[j], rest));
     }
@@ -126,13 +129,13 @@ static void put_module(RtWriter *w, const HdModule *m, const Deps *d, Arena *scr
 /* The writer's memory is freed by whoever guards, for hash_file may jump. */
 typedef struct PutJob {
   HdModule *m;
-  Arena    *scratch;
-  RtWriter  w;
+  Arena *scratch;
+  RtWriter w;
 } PutJob;
 
 static HdStatus put(void *job) {
   PutJob *j = job;
-  Deps    d = {.arena = j->scratch};
+  Deps d = {.arena = j->scratch};
   find_deps(j->m, &d);
   put_module(&j->w, j->m, &d, j->scratch);
   HdContext *ctx = j->m->ctx;
@@ -143,7 +146,7 @@ static HdStatus put(void *job) {
 
 HdStatus hdapi_source_put(HdModule *m, Arena *scratch) {
   if (!m->ctx->cache.dir) return HD_OK;
-  PutJob   j = {m, scratch, {.mem = &m->ctx->mem}};
+  PutJob j = {m, scratch, {.mem = &m->ctx->mem}};
   HdStatus status = hdapi_guard(m->ctx, scratch, &m->arena, put, &j);
   hdrt_writer_free(&j.w);
   return status;
@@ -155,7 +158,7 @@ static bool deps_hold(RtReader *r, Arena *scratch) {
   uint32_t n = hdrt_get_u32(r);
   for (uint32_t i = 0; i < n && !r->failed; i++) {
     const char *path = hdrt_get_str(r), *then = hdrt_get_str(r);
-    char        now[33];
+    char now[33];
     if (r->failed) return false;
     hash_file(path, scratch, now);
     if (strcmp(now, then) != 0) return false;
@@ -170,7 +173,7 @@ static bool plausible(RtReader *r, uint32_t n, size_t least) {
 }
 
 static void get_kernel(RtReader *r, Arena *a, ModKernel *k) {
-  RtReader    again = *r;
+  RtReader again = *r;
   RtSignature s;
   if (!hdrt_get_signature(r, NULL, 0, &s)) return;
   RtParam *params = HDB_NEW_N(a, RtParam, s.nparams + 1);
@@ -179,20 +182,22 @@ static void get_kernel(RtReader *r, Arena *a, ModKernel *k) {
   for (uint32_t i = 0; i < s.nparams; i++) params[i].name = hdb_strdup(a, params[i].name);
   k->sig = s;
   const char *hex = hdrt_get_str(r);
-  if (strlen(hex) != 32) r->failed = true;
-  else memcpy(k->ir, hex, 33);
+  if (strlen(hex) != 32)
+    r->failed = true;
+  else
+    memcpy(k->ir, hex, 33);
 }
 
 typedef struct GetJob {
-  HdModule   *m;
-  Arena      *scratch;
+  HdModule *m;
+  Arena *scratch;
   RtEntryFile file;
-  bool        found;
+  bool found;
 } GetJob;
 
 static HdStatus get(void *job) {
-  GetJob    *j = job;
-  HdModule  *m = j->m;
+  GetJob *j = job;
+  HdModule *m = j->m;
   HdContext *ctx = m->ctx;
   HD_TRY(hdrt_cache_get(&ctx->cache, RT_CACHE_SOURCE, fields_of(m, j->scratch), &ctx->err, &j->found, &j->file));
   if (!j->found) return HD_OK;
@@ -220,7 +225,7 @@ static HdStatus get(void *job) {
 HdStatus hdapi_source_get(HdModule *m, Arena *scratch, bool *found) {
   *found = false;
   if (!m->ctx->cache.dir) return HD_OK;
-  GetJob   j = {.m = m, .scratch = scratch};
+  GetJob j = {.m = m, .scratch = scratch};
   HdStatus status = hdapi_guard(m->ctx, scratch, &m->arena, get, &j);
   hdrt_entry_free(&m->ctx->cache, &j.file);
   *found = status == HD_OK && j.found;

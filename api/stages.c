@@ -8,12 +8,12 @@
 #include "passes/passes.h"
 
 typedef struct EmitJob {
-  HdModule   *m;
+  HdModule *m;
   const char *kernel; /* NULL: all */
-  HdEmit      what;
+  HdEmit what;
   const char *target;
-  Arena       scratch;
-  Buf         out; /* in m->emitted */
+  Arena scratch;
+  Buf out; /* in m->emitted */
 } EmitJob;
 
 /* --- IR --- */
@@ -44,12 +44,12 @@ static HdStatus emit_ir(EmitJob *j) {
 }
 
 typedef struct Notes {
-  uint32_t  n;
+  uint32_t n;
   IrFacts **facts;
 } Notes;
 
 static void note(Buf *b, const IrValue *v, void *user) {
-  const Notes  *notes = user;
+  const Notes *notes = user;
   const IrFunc *fn = v->def ? v->def->region->fn : v->region ? v->region->fn : NULL;
   for (uint32_t i = 0; fn && i < notes->n; i++)
     if (notes->facts[i]->fn == fn) hdir_facts_note(b, v, notes->facts[i]);
@@ -70,7 +70,8 @@ static HdStatus emit_ir_opt(EmitJob *j) {
   HD_TRY(copy_wanted(j, &m));
   HD_TRY(optimise(j, m));
   Notes notes = {m->nfuncs, HDB_NEW_N(&j->scratch, IrFacts *, m->nfuncs + 1)};
-  for (uint32_t i = 0; i < m->nfuncs; i++) notes.facts[i] = hdir_facts(m->funcs[i], inner_axis(m->funcs[i]), &j->scratch);
+  for (uint32_t i = 0; i < m->nfuncs; i++)
+    notes.facts[i] = hdir_facts(m->funcs[i], inner_axis(m->funcs[i]), &j->scratch);
   IrPrint how = {.locations = true, .note = note, .user = &notes};
   hdir_print_module(&j->out, m, &how);
   return HD_OK;
@@ -81,9 +82,10 @@ static HdStatus emit_ir_opt(EmitJob *j) {
 /* The kernel alone, after the passes. */
 static HdStatus prepare(EmitJob *j, const char *name, IrFunc **out) {
   HdModule *m = j->m;
-  IrFunc   *fn = hdir_func_find(m->ir, name);
+  IrFunc *fn = hdir_func_find(m->ir, name);
   if (!fn)
-    return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "", "'%.200s' has changed since it was loaded; load it again", m->name);
+    return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "", "'%.200s' has changed since it was loaded; load it again",
+                    m->name);
   IrModule *alone = hdapi_alone(fn, &j->scratch)->module;
   HD_TRY(optimise(j, alone));
   *out = hdir_func_find(alone, name);
@@ -91,29 +93,32 @@ static HdStatus prepare(EmitJob *j, const char *name, IrFunc **out) {
 }
 
 static HdStatus emit_kernel(EmitJob *j, const char *name, const CpuTarget *target) {
-  HdModule  *m = j->m;
-  HdError   *err = &m->ctx->err;
+  HdModule *m = j->m;
+  HdError *err = &m->ctx->err;
   CpuOptions o = hdapi_cpu_options(m, true);
-  IrFunc    *fn;
+  IrFunc *fn;
   HD_TRY(prepare(j, name, &fn));
   if (j->what == HD_EMIT_LLVM) {
     int32_t width;
     return hdcpu_widen(fn, target, &o, &j->out, err, &width);
   }
   CpuCode code = {0};
-  HD_TRY(hdcpu_compile(fn, target, &o, j->what == HD_EMIT_ASM ? CPU_EMIT_ASM : CPU_EMIT_OBJECT, &j->scratch, err, &code));
-  if (j->what == HD_EMIT_ASM) hdb_put(&j->out, code.assembly);
-  else hdb_putn(&j->out, code.object, code.object_size);
+  HD_TRY(
+      hdcpu_compile(fn, target, &o, j->what == HD_EMIT_ASM ? CPU_EMIT_ASM : CPU_EMIT_OBJECT, &j->scratch, err, &code));
+  if (j->what == HD_EMIT_ASM)
+    hdb_put(&j->out, code.assembly);
+  else
+    hdb_putn(&j->out, code.object, code.object_size);
   return HD_OK;
 }
 
 static bool wanted(const EmitJob *j, const char *name) { return !j->kernel || strcmp(name, j->kernel) == 0; }
 
 static HdStatus emit_gpu_kernel(EmitJob *j, const char *name, const PtxTarget *target) {
-  HdModule  *m = j->m;
+  HdModule *m = j->m;
   PtxOptions o = {.dense = true, .small = true, .fast = m->options.fast, .opt_level = m->options.opt_level};
-  PtxCode    code = {0};
-  IrFunc    *fn;
+  PtxCode code = {0};
+  IrFunc *fn;
   HD_TRY(prepare(j, name, &fn));
   if (j->what == HD_EMIT_LLVM) return hdptx_print(fn, target, &o, &j->out, &m->ctx->err, NULL);
   HD_TRY(hdptx_compile(fn, target, &o, PTX_EMIT_PTX, &j->scratch, &m->ctx->err, &code));
@@ -145,7 +150,8 @@ static HdStatus emit_code(EmitJob *j) {
   if (j->what == HD_EMIT_OBJ && m->nkernels == 0)
     return hdb_fail(&m->ctx->err, HD_ERR_NOT_FOUND, "kernel", "'%.200s' has no kernel to make an object of", m->name);
   if (j->what == HD_EMIT_OBJ && !j->kernel && m->nkernels != 1)
-    return hdb_fail(&m->ctx->err, HD_ERR_ARG, "kernel", "the module has %u kernels and an object holds one: name it", m->nkernels);
+    return hdb_fail(&m->ctx->err, HD_ERR_ARG, "kernel", "the module has %u kernels and an object holds one: name it",
+                    m->nkernels);
   for (uint32_t i = 0; i < m->nkernels; i++) {
     const char *name = m->kernels[i].sig.kernel;
     if (wanted(j, name)) HD_TRY(emit_kernel(j, name, &target));

@@ -14,29 +14,29 @@ typedef enum Kind { IN_FUNC, IN_UNIFORM_IF, IN_VARYING_IF, IN_LOOP, IN_SCOPE } K
 /* The values that the enders of one construct bring: are they one value, and what is their meet? */
 typedef struct Meet {
   IrValue *first;
-  bool     differ, any;
-  IrFact   fact;
+  bool differ, any;
+  IrFact fact;
 } Meet;
 
 typedef struct Open {
-  Kind         kind;
-  IrInst      *inst;
-  bool         parted;     /* some lanes are further on in this round             */
-  bool         split_exit; /* a break, yield or leave that not all lanes reach    */
-  bool         split_next; /* a continue that not all lanes reach                 */
-  Meet        *results;    /* for each result                                     */
-  Meet        *next;       /* of a loop, for each parameter                       */
+  Kind kind;
+  IrInst *inst;
+  bool parted;     /* some lanes are further on in this round             */
+  bool split_exit; /* a break, yield or leave that not all lanes reach    */
+  bool split_next; /* a continue that not all lanes reach                 */
+  Meet *results;   /* for each result                                     */
+  Meet *next;      /* of a loop, for each parameter                       */
   struct Open *up;
 } Open;
 
 typedef struct Walk {
   IrFacts *f;
-  Arena   *a;
-  int32_t  inner_axis;
-  bool    *known;      /* by value id                                               */
-  bool    *left_early; /* by instruction id: a loop that lanes leave in different rounds */
-  Open    *top;
-  bool     changed;
+  Arena *a;
+  int32_t inner_axis;
+  bool *known;      /* by value id                                               */
+  bool *left_early; /* by instruction id: a loop that lanes leave in different rounds */
+  Open *top;
+  bool changed;
 } Walk;
 
 /* --- facts and their order --- */
@@ -134,8 +134,8 @@ static bool keeps_stride(const IrValue *from, const IrType *to) {
 
 static IrFact integer_fact(const Walk *w, const IrInst *i) {
   const IrType *t = i->res[0]->type;
-  IrFact        a = fact(w, i->args[0]), b = i->nargs > 1 ? fact(w, i->args[1]) : uniform();
-  int64_t       s;
+  IrFact a = fact(w, i->args[0]), b = i->nargs > 1 ? fact(w, i->args[1]) : uniform();
+  int64_t s;
   if (a.cls == IR_VARYING || b.cls == IR_VARYING || !hdir_is_int(t)) return all_uniform_or(w, i, WHY(operand));
   switch (i->op) {
   case IR_add: return affine(t, (int64_t)((uint64_t)a.stride + (uint64_t)b.stride));
@@ -195,12 +195,18 @@ static IrFact result_fact(const Walk *w, const IrInst *i) {
   case IR_dim:
   case IR_length:
   case IR_alloca: return uniform();
-  case IR_add: case IR_sub: case IR_neg: case IR_not: case IR_mul: case IR_shl: case IR_cvt: case IR_bitcast:
-    return integer_fact(w, i);
+  case IR_add:
+  case IR_sub:
+  case IR_neg:
+  case IR_not:
+  case IR_mul:
+  case IR_shl:
+  case IR_cvt:
+  case IR_bitcast: return integer_fact(w, i);
   case IR_select: return select_fact(w, i);
   case IR_index: return index_fact(w, i);
-  case IR_member: return fact(w, i->args[0]).cls == IR_VARYING ? varying(WHY(operand), i->args[0]->id)
-                                                               : fact(w, i->args[0]);
+  case IR_member:
+    return fact(w, i->args[0]).cls == IR_VARYING ? varying(WHY(operand), i->args[0]->id) : fact(w, i->args[0]);
   case IR_elem: return elem_fact(w, i);
   case IR_load: return load_fact(w, i);
   default: break;
@@ -220,8 +226,10 @@ static void ender(Walk *w, const IrInst *i) {
   switch (i->op) {
   case IR_yield:
     x = w->top; /* of an if's side, or the scope itself */
-    if (x->kind == IN_SCOPE) x->split_exit |= split(w, x);
-    else x = innermost_if(w);
+    if (x->kind == IN_SCOPE)
+      x->split_exit |= split(w, x);
+    else
+      x = innermost_if(w);
     bring(w, x->results, i);
     return;
   case IR_break:
@@ -253,17 +261,20 @@ static void walk_region(Walk *w, IrRegion *r);
 
 static void if_inst(Walk *w, IrInst *i) {
   IrFact c = fact(w, i->args[0]);
-  bool   apart = c.cls != IR_UNIFORM;
-  Open   o = {.kind = apart ? IN_VARYING_IF : IN_UNIFORM_IF, .inst = i, .results = meets(w, i->nres), .up = w->top};
+  bool apart = c.cls != IR_UNIFORM;
+  Open o = {.kind = apart ? IN_VARYING_IF : IN_UNIFORM_IF, .inst = i, .results = meets(w, i->nres), .up = w->top};
   w->f->divergent[i->id] = apart;
   w->top = &o;
   for (uint32_t s = 0; s < i->nsubs; s++) walk_region(w, i->sub[s]);
   w->top = o.up;
   for (uint32_t k = 0; k < i->nres; k++) {
     Meet *m = &o.results[k];
-    if (!m->any) sink(w, i->res[k], uniform()); /* neither side yields */
-    else if (apart && m->differ) sink(w, i->res[k], varying(WHY(branch), i->args[0]->id));
-    else sink(w, i->res[k], m->fact);
+    if (!m->any)
+      sink(w, i->res[k], uniform()); /* neither side yields */
+    else if (apart && m->differ)
+      sink(w, i->res[k], varying(WHY(branch), i->args[0]->id));
+    else
+      sink(w, i->res[k], m->fact);
   }
 }
 
@@ -276,7 +287,7 @@ static bool invariant(const IrValue *v, const IrInst *loop) {
 
 static void loop_inst(Walk *w, IrInst *i) {
   IrRegion *body = i->sub[0];
-  Open      o = {.kind = IN_LOOP, .inst = i, .results = meets(w, i->nres), .next = meets(w, body->nparams), .up = w->top};
+  Open o = {.kind = IN_LOOP, .inst = i, .results = meets(w, i->nres), .next = meets(w, body->nparams), .up = w->top};
   for (uint32_t k = 0; k < body->nparams; k++) {
     IrFact f = fact(w, i->args[k]);
     sink(w, body->params[k], f.cls == IR_VARYING ? varying(WHY(operand), i->args[k]->id) : f);
@@ -293,9 +304,11 @@ static void loop_inst(Walk *w, IrInst *i) {
   }
   for (uint32_t k = 0; k < i->nres; k++) {
     Meet *m = &o.results[k];
-    bool  early = w->left_early[i->id] && (m->differ || (m->any && !invariant(m->first, i)));
-    if (!m->any) sink(w, i->res[k], uniform());
-    else sink(w, i->res[k], early ? varying(WHY(temporal), i->res[k]->id) : m->fact);
+    bool early = w->left_early[i->id] && (m->differ || (m->any && !invariant(m->first, i)));
+    if (!m->any)
+      sink(w, i->res[k], uniform());
+    else
+      sink(w, i->res[k], early ? varying(WHY(temporal), i->res[k]->id) : m->fact);
   }
 }
 
@@ -307,9 +320,11 @@ static void scope_inst(Walk *w, IrInst *i) {
   w->f->divergent[i->id] = o.split_exit;
   for (uint32_t k = 0; k < i->nres; k++) {
     Meet *m = &o.results[k];
-    bool  apart = o.split_exit && m->differ;
-    if (!m->any) sink(w, i->res[k], uniform());
-    else sink(w, i->res[k], apart ? varying(WHY(leave), i->res[k]->id) : m->fact);
+    bool apart = o.split_exit && m->differ;
+    if (!m->any)
+      sink(w, i->res[k], uniform());
+    else
+      sink(w, i->res[k], apart ? varying(WHY(leave), i->res[k]->id) : m->fact);
   }
 }
 
@@ -372,14 +387,19 @@ static const IrValue *value_by_id(const IrFunc *fn, uint32_t id) {
 }
 
 static void put_name(Buf *b, const IrValue *v) {
-  if (v->name) hdb_putf(b, "%%%s", v->name);
-  else hdb_putf(b, "%%%u", v->id);
+  if (v->name)
+    hdb_putf(b, "%%%s", v->name);
+  else
+    hdb_putf(b, "%%%u", v->id);
 }
 
 static void put_class(Buf *b, const IrFact *f) {
-  if (f->cls == IR_UNIFORM) hdb_put(b, "uniform");
-  else if (f->cls == IR_AFFINE) hdb_putf(b, "affine %lld", (long long)f->stride);
-  else hdb_putf(b, "varying: %s", reason_text(f->why));
+  if (f->cls == IR_UNIFORM)
+    hdb_put(b, "uniform");
+  else if (f->cls == IR_AFFINE)
+    hdb_putf(b, "affine %lld", (long long)f->stride);
+  else
+    hdb_putf(b, "varying: %s", reason_text(f->why));
 }
 
 void hdir_facts_explain(Buf *b, const IrFacts *f, const IrValue *v) {

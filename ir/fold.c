@@ -118,8 +118,8 @@ static IrValue *fold_logic(IrOp op, IrValue **args) {
 
 /* not (a < b) is a >= b, except of floats, where a NaN makes both false. */
 static IrValue *fold_not(IrBuilder *b, IrValue *x) {
-  static const IrOp opposite[IR_NOPS] = {
-      [IR_eq] = IR_ne, [IR_ne] = IR_eq, [IR_lt] = IR_ge, [IR_ge] = IR_lt, [IR_gt] = IR_le, [IR_le] = IR_gt};
+  static const IrOp opposite[IR_NOPS] = {[IR_eq] = IR_ne, [IR_ne] = IR_eq, [IR_lt] = IR_ge,
+                                         [IR_ge] = IR_lt, [IR_gt] = IR_le, [IR_le] = IR_gt};
   if (!x->def || !opposite[x->def->op]) return NULL;
   const IrInst *cmp = x->def;
   if (cmp->op != IR_eq && cmp->op != IR_ne && hdir_is_float(hdir_elem_scalar(cmp->args[0]->type))) return NULL;
@@ -145,7 +145,7 @@ static IrValue *fold_select(IrBuilder *b, IrValue **args) {
   if (is_all(c, 1)) return x;
   if (is_all(c, 0)) return y;
   const IrInst *not = def_by(c, IR_not);
-  if (not ) return hdir_select(b, not ->args[0], y, x);
+  if (not) return hdir_select(b, not->args[0], y, x);
   if (x->type == c->type && x->type->kind == IR_BOOL && hdir_is_const(x) && hdir_is_const(y)) {
     return x->bits ? c : hdir_un(b, IR_not, c); /* x and y differ */
   }

@@ -19,7 +19,7 @@ typedef struct Verifier {
   bool *completes;    /* by instruction id: an if, loop or scope that something leaves */
   const IrInst *inst; /* the one at hand, for messages; NULL: the function             */
   uint32_t depth;
-  bool alone;         /* the instruction stands in no region yet, so it has no names     */
+  bool alone; /* the instruction stands in no region yet, so it has no names     */
 } Verifier;
 
 enum { DEEPEST = 4096 }; /* nested regions; the walk recurses */

@@ -8,11 +8,11 @@
 enum { MAX_CHAIN = 16 }; /* a longer one is taken to alias */
 
 typedef struct Chain {
-  const IrValue *root;            /* the array, alloca or parameter                 */
-  const IrInst  *index;           /* the index op on an array, or NULL              */
-  const IrInst  *step[MAX_CHAIN]; /* member and elem, from the address inwards to the root*/
-  uint32_t       n;
-  bool           whole; /* all steps were taken in */
+  const IrValue *root;           /* the array, alloca or parameter                 */
+  const IrInst *index;           /* the index op on an array, or NULL              */
+  const IrInst *step[MAX_CHAIN]; /* member and elem, from the address inwards to the root*/
+  uint32_t n;
+  bool whole; /* all steps were taken in */
 } Chain;
 
 bool hdopt_is_local(const IrValue *p) { return p->type->space == IR_LOCAL; }
@@ -20,8 +20,10 @@ bool hdopt_is_local(const IrValue *p) { return p->type->space == IR_LOCAL; }
 static void read_chain(Chain *c, const IrValue *p) {
   *c = (Chain){.whole = true};
   while (p->def && (p->def->op == IR_member || p->def->op == IR_elem)) {
-    if (c->n < MAX_CHAIN) c->step[c->n++] = p->def;
-    else c->whole = false;
+    if (c->n < MAX_CHAIN)
+      c->step[c->n++] = p->def;
+    else
+      c->whole = false;
     p = p->def->args[0];
   }
   if (p->def && p->def->op == IR_index) {
@@ -82,9 +84,9 @@ bool hdopt_may_alias(const IrValue *p, const IrValue *q) {
   read_chain(&a, p);
   read_chain(&b, q);
   if (a.root != b.root) {
-    const bool     alloca_a = a.root->def && a.root->def->op == IR_alloca;
-    const bool     alloca_b = b.root->def && b.root->def->op == IR_alloca;
-    const IrType  *s = root_element(&a), *t = root_element(&b);
+    const bool alloca_a = a.root->def && a.root->def->op == IR_alloca;
+    const bool alloca_b = b.root->def && b.root->def->op == IR_alloca;
+    const IrType *s = root_element(&a), *t = root_element(&b);
     if (alloca_a || alloca_b) return false; /* a new object: nothing that was there before points to it */
     return !s || !t || s == t;
   }

@@ -32,7 +32,7 @@ static IrValue *negated(IrInst *before, IrValue *x) {
 }
 
 static void fuse(IrInst *i, unsigned side) {
-  IrInst  *mul = i->args[side]->def;
+  IrInst *mul = i->args[side]->def;
   IrValue *a = mul->args[0], *b = mul->args[1], *c = i->args[1 - side];
   if (i->op == IR_sub && side == 0) c = negated(i, c);
   if (i->op == IR_sub && side == 1) a = negated(i, a);
@@ -44,8 +44,8 @@ static void fuse(IrInst *i, unsigned side) {
 
 bool hdopt_contract(IrFunc *fn, OptContext *cx) {
   const uint32_t *uses = hdir_count_uses(fn, cx->scratch);
-  const uint32_t  counted = fn->nvalues; /* what this pass makes is never a product */
-  bool            changed = false;
+  const uint32_t counted = fn->nvalues; /* what this pass makes is never a product */
+  bool changed = false;
   for (IrInst *i = fn->body->first; i; i = hdir_inst_next(i)) {
     if ((i->op != IR_add && i->op != IR_sub) || !contractible(i->res[0]->type)) continue;
     for (unsigned side = 0; side < 2; side++) {

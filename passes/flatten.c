@@ -61,7 +61,7 @@ static uint32_t cost_of_region(Flattener *fl, const IrRegion *r) {
 static bool visit(OptRebuild *rb, IrInst *i) {
   Flattener *fl = rb->self;
   if (i->op != IR_if || !fl->flat[i->id]) return false;
-  IrValue  *c = hdopt_get(rb, i->args[0]);
+  IrValue *c = hdopt_get(rb, i->args[0]);
   IrValue **side[2];
   for (uint32_t s = 0; s < 2; s++) {
     hdopt_splice(rb, i, i->sub[s]);
@@ -69,9 +69,7 @@ static bool visit(OptRebuild *rb, IrInst *i) {
     for (uint32_t k = 0; k < i->nres; k++) side[s][k] = hdopt_get(rb, i->res[k]);
   }
   rb->b.loc = i->loc;
-  for (uint32_t k = 0; k < i->nres; k++) {
-    hdopt_set(rb, i->res[k], hdir_select(&rb->b, c, side[0][k], side[1][k]));
-  }
+  for (uint32_t k = 0; k < i->nres; k++) { hdopt_set(rb, i->res[k], hdir_select(&rb->b, c, side[0][k], side[1][k])); }
   return true;
 }
 

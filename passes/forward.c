@@ -17,21 +17,21 @@ enum { MAX_FACTS = 64, MAX_PENDING = 16 };
 
 typedef struct Fact {
   const IrValue *at;
-  IrValue       *value;
-  bool           dead; /* something may have changed it */
+  IrValue *value;
+  bool dead; /* something may have changed it */
 } Fact;
 
 typedef struct Forwarder {
-  Arena    *scratch;
-  IrValue **map;             /* by value id: what a load is replaced with */
-  Fact      facts[MAX_FACTS];
-  uint32_t  nfacts;
-  uint32_t  base, victim;    /* when the list is full, facts from base on make room in turn */
-  uint32_t *dropped;         /* facts as they die, so that a side can be taken back */
-  uint32_t  ndropped, cap_dropped;
-  IrInst   *pending[MAX_PENDING]; /* stores of this region that nothing has read yet */
-  uint32_t  npending;
-  bool      changed;
+  Arena *scratch;
+  IrValue **map; /* by value id: what a load is replaced with */
+  Fact facts[MAX_FACTS];
+  uint32_t nfacts;
+  uint32_t base, victim; /* when the list is full, facts from base on make room in turn */
+  uint32_t *dropped;     /* facts as they die, so that a side can be taken back */
+  uint32_t ndropped, cap_dropped;
+  IrInst *pending[MAX_PENDING]; /* stores of this region that nothing has read yet */
+  uint32_t npending;
+  bool changed;
 } Forwarder;
 
 static IrValue *find(const Forwarder *fw, IrValue *v) {
@@ -150,7 +150,7 @@ static void visit_if(Forwarder *fw, IrInst *i) {
   fw->base = nfacts;
   forward_region(fw, i->sub[0]);
   const uint32_t n = fw->ndropped - ndropped;
-  uint32_t      *first = hdb_copy(fw->scratch, fw->dropped ? fw->dropped + ndropped : NULL, sizeof *first * n);
+  uint32_t *first = hdb_copy(fw->scratch, fw->dropped ? fw->dropped + ndropped : NULL, sizeof *first * n);
   back_to(fw, nfacts, ndropped, true);
   forward_region(fw, i->sub[1]);
   /* What a side that does not come back has changed does not matter here. */
@@ -191,8 +191,10 @@ static void forward_region(Forwarder *fw, IrRegion *r) {
       fw->npending = 0;
       break;
     case FX_CONTROL:
-      if (i->op == IR_if) visit_if(fw, i);
-      else visit_body(fw, i);
+      if (i->op == IR_if)
+        visit_if(fw, i);
+      else
+        visit_body(fw, i);
       fw->npending = 0;
       break;
     default: break;

@@ -15,19 +15,19 @@ enum { MAX_CARRIED = 32 }; /* carried values of one loop that are compared with 
 
 typedef struct Entry {
   struct Entry *next; /* in the bucket */
-  IrInst       *inst;
-  uint32_t      hash;
+  IrInst *inst;
+  uint32_t hash;
 } Entry;
 
 typedef struct Numbering {
-  Arena    *scratch;
+  Arena *scratch;
   IrValue **map; /* by value id: what stands for it now */
-  Entry   **buckets;
-  uint32_t  mask;
-  Entry   **entered; /* in order, to be taken out again */
-  uint32_t  nentered, cap_entered;
-  OptLive   live;
-  bool      changed;
+  Entry **buckets;
+  uint32_t mask;
+  Entry **entered; /* in order, to be taken out again */
+  uint32_t nentered, cap_entered;
+  OptLive live;
+  bool changed;
 } Numbering;
 
 static IrValue *find(const Numbering *nb, IrValue *v) {
@@ -57,7 +57,7 @@ static bool same_inst(const IrInst *a, const IrInst *b) {
 /* The instruction that stands for i: itself if it is the first of its kind. */
 static IrInst *enter(Numbering *nb, IrInst *i) {
   const uint32_t h = hash_inst(i);
-  Entry        **bucket = &nb->buckets[h & nb->mask];
+  Entry **bucket = &nb->buckets[h & nb->mask];
   for (Entry *e = *bucket; e; e = e->next) {
     if (e->hash == h && same_inst(e->inst, i)) return e->inst;
   }

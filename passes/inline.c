@@ -13,12 +13,12 @@
 
 typedef struct Inliner Inliner;
 struct Inliner { /* one per callee being written, so that its returns know where to go */
-  Inliner      *up;
-  const IrFunc *callee;   /* NULL for the function at hand                                 */
-  bool          straight; /* no scope: the one return is at the end                        */
-  bool         *returns;  /* by the callee's instruction ids: a scope with a return inside */
-  OptFrame     *outer;    /* frames from here outwards are the caller's                    */
-  uint32_t      left;     /* leaves of the scope that stands for the callee                */
+  Inliner *up;
+  const IrFunc *callee; /* NULL for the function at hand                                 */
+  bool straight;        /* no scope: the one return is at the end                        */
+  bool *returns;        /* by the callee's instruction ids: a scope with a return inside */
+  OptFrame *outer;      /* frames from here outwards are the caller's                    */
+  uint32_t left;        /* leaves of the scope that stands for the callee                */
 };
 
 static Inliner *inliner(OptRebuild *rb) { return rb->self; }
@@ -50,7 +50,7 @@ static bool find_returns(const IrFunc *fn, bool *returns) {
 /* The callee's results (now, already new values) go out from where we stand: into the nearest scope of the callee
  * that has a return inside, or out of the scope that stands for the whole callee. */
 static void send_return(OptRebuild *rb, uint32_t n, IrValue *const now[]) {
-  Inliner  *in = inliner(rb);
+  Inliner *in = inliner(rb);
   OptFrame *f = rb->frame;
   while (f != in->outer && f->old->op != IR_scope) f = f->up;
   OptVals list = {0};
@@ -78,14 +78,14 @@ static bool returns_inside(OptRebuild *rb, const IrInst *scope) {
 
 /* A scope of the callee with a return inside. */
 static void emit_returning_scope(OptRebuild *rb, const IrInst *i) {
-  Inliner       *in = inliner(rb);
+  Inliner *in = inliner(rb);
   const uint32_t extra = in->callee->nresults, n = i->nres + 1 + extra;
   const IrType **types = HDB_NEW_N(rb->scratch, const IrType *, n);
   for (uint32_t k = 0; k < i->nres; k++) types[k] = i->res[k]->type;
   types[i->nres] = hdir_scalar(&rb->fn->module->types, IR_BOOL);
   for (uint32_t k = 0; k < extra; k++) types[i->nres + 1 + k] = in->callee->results[k];
 
-  IrInst  *now = hdir_scope_begin(&rb->b, n, types);
+  IrInst *now = hdir_scope_begin(&rb->b, n, types);
   OptFrame f;
   hdopt_push(rb, &f, i);
   hdopt_walk(rb, i->sub[0]->first);
@@ -138,12 +138,12 @@ static void walk_callee(OptRebuild *rb, const IrFunc *callee, OptVals *results) 
 
 static void emit_call(OptRebuild *rb, const IrInst *call) {
   const IrFunc *callee = call->callee;
-  Inliner       in = {.up = inliner(rb), .callee = callee, .outer = rb->frame};
+  Inliner in = {.up = inliner(rb), .callee = callee, .outer = rb->frame};
   in.returns = HDB_NEW_N(rb->scratch, bool, callee->ninsts);
   in.straight = find_returns(callee, in.returns);
 
   OptRebuild caller = *rb;
-  IrValue  **map = HDB_NEW_N(rb->scratch, IrValue *, callee->nvalues);
+  IrValue **map = HDB_NEW_N(rb->scratch, IrValue *, callee->nvalues);
   for (uint32_t k = 0; k < call->nargs; k++) map[callee->body->params[k]->id] = hdopt_get(rb, call->args[k]);
   rb->self = &in;
   rb->map = map;
@@ -180,7 +180,7 @@ static const OptHooks hooks = {.visit = visit, .args = args_hook};
 
 bool hdopt_inline(IrFunc *fn, OptContext *cx) {
   if (!has_calls(fn)) return false;
-  Inliner    top = {0};
+  Inliner top = {0};
   OptRebuild rb = {.hooks = &hooks, .self = &top};
   hdopt_rebuild(&rb, fn, cx->scratch);
   return true;

@@ -24,8 +24,8 @@ static IrValue *bits_of(OptRebuild *rb, IrValue *x) { return hdir_bitcast(&rb->b
 
 static IrValue *emit_sign_op(OptRebuild *rb, IrOp op, IrValue *x, IrValue *y) {
   const IrType *u16 = scalar(rb, IR_U16);
-  IrValue      *sign = hdir_const(rb->fn, u16, 0x8000), *rest = hdir_const(rb->fn, u16, 0x7fff), *u = bits_of(rb, x);
-  IrValue      *r = bin(rb, op == IR_neg ? IR_xor : IR_and, u, op == IR_neg ? sign : rest);
+  IrValue *sign = hdir_const(rb->fn, u16, 0x8000), *rest = hdir_const(rb->fn, u16, 0x7fff), *u = bits_of(rb, x);
+  IrValue *r = bin(rb, op == IR_neg ? IR_xor : IR_and, u, op == IR_neg ? sign : rest);
   if (op == IR_copysign) r = bin(rb, IR_or, r, bin(rb, IR_and, bits_of(rb, y), sign));
   return hdir_bitcast(&rb->b, x->type, r);
 }

@@ -16,13 +16,13 @@
 enum { MAX_HEAD = 8 }; /* instructions before a loop's test that may be repeated before the loop */
 
 typedef struct Hoister {
-  Arena   *scratch;
-  IrFunc  *fn;
+  Arena *scratch;
+  IrFunc *fn;
   IrInst **writes; /* of the loop at hand: stores, atomics, calls */
   uint32_t nwrites, cap_writes;
   uint32_t *depth; /* by value id: of the region that defines it; constants 0 */
-  uint32_t  ndepth, cap_depth;
-  bool      changed;
+  uint32_t ndepth, cap_depth;
+  bool changed;
 } Hoister;
 
 /* --- depth --- */
@@ -69,7 +69,8 @@ static void find_writes(Hoister *h, const IrInst *loop) {
   h->nwrites = 0;
   for (IrInst *i = loop->sub[0]->first; i != loop->next; i = hdir_inst_next(i)) {
     const IrEffect fx = hdir_ops[i->op].effect;
-    if (fx == FX_WRITES || fx == FX_ATOMIC || fx == FX_CALL) HDB_PUSH(h->scratch, h->writes, h->nwrites, h->cap_writes, i);
+    if (fx == FX_WRITES || fx == FX_ATOMIC || fx == FX_CALL)
+      HDB_PUSH(h->scratch, h->writes, h->nwrites, h->cap_writes, i);
   }
 }
 
@@ -129,7 +130,7 @@ static IrInst *find_head_test(const IrInst *loop) {
   }
   if (i->op != IR_if || i->nres) return NULL;
   const IrInst *a = i->sub[0]->first, *b = i->sub[1]->first;
-  const bool    fits = (a->op == IR_break && b->op == IR_yield) || (a->op == IR_yield && b->op == IR_break);
+  const bool fits = (a->op == IR_break && b->op == IR_yield) || (a->op == IR_yield && b->op == IR_break);
   return fits ? i : NULL;
 }
 
@@ -150,9 +151,9 @@ static void yield_to(Hoister *h, IrRegion *r, uint32_t n, IrValue *const v[]) {
 /* Puts the loop into an `if` on the head's test with the values of the first round; the `if` takes over the loop's
  * results, which get new values to be yielded. */
 static void guard(Hoister *h, IrInst *loop, const IrInst *test, uint32_t depth) {
-  IrFunc        *fn = h->fn;
+  IrFunc *fn = h->fn;
   const uint32_t nmap = fn->nvalues, breaks = test->sub[0]->first->op == IR_break ? 0 : 1;
-  IrValue      **map = HDB_NEW_N(h->scratch, IrValue *, nmap);
+  IrValue **map = HDB_NEW_N(h->scratch, IrValue *, nmap);
   for (uint32_t k = 0; k < loop->nargs; k++) map[loop->sub[0]->params[k]->id] = loop->args[k];
   for (const IrInst *i = loop->sub[0]->first; i != test; i = i->next) {
     IrInst *copy = hdir_inst_new(fn, i->op, i->nargs, i->args, 1, &i->res[0]->type);
@@ -164,13 +165,13 @@ static void guard(Hoister *h, IrInst *loop, const IrInst *test, uint32_t depth) 
     map[i->res[0]->id] = copy->res[0];
   }
   IrValue *c = at_start(map, nmap, test->args[0]);
-  IrInst  *around = hdir_inst_new(fn, IR_if, 1, &c, 0, NULL);
+  IrInst *around = hdir_inst_new(fn, IR_if, 1, &c, 0, NULL);
   around->loc = loop->loc;
   hdir_insert_before(loop, around);
   hdir_unlink(loop);
 
   const IrInst *brk = test->sub[breaks]->first;
-  IrValue     **first = HDB_NEW_N(h->scratch, IrValue *, brk->nargs);
+  IrValue **first = HDB_NEW_N(h->scratch, IrValue *, brk->nargs);
   for (uint32_t k = 0; k < brk->nargs; k++) first[k] = at_start(map, nmap, brk->args[k]);
   IrRegion *side[2] = {new_side(h, around), new_side(h, around)};
   yield_to(h, side[breaks], brk->nargs, first);

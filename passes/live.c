@@ -4,12 +4,12 @@
 #include "passes/rebuild.h"
 
 typedef struct Marker {
-  OptLive        *live;
-  Arena          *a;
-  OptEnder      **stores; /* by instruction id of an alloca: stores into it */
-  const IrInst  **insts;  /* to do */
+  OptLive *live;
+  Arena *a;
+  OptEnder **stores;    /* by instruction id of an alloca: stores into it */
+  const IrInst **insts; /* to do */
   const IrValue **values;
-  uint32_t        ninsts, cap_insts, nvalues, cap_values;
+  uint32_t ninsts, cap_insts, nvalues, cap_values;
 } Marker;
 
 static void mark_inst(Marker *m, const IrInst *i) {
@@ -45,7 +45,7 @@ static const IrInst *root_alloca(const IrValue *p) {
 static void note_ender(Marker *m, const IrInst *i) {
   const IrInst *target = hdopt_target(i->region, i->op);
   if (i->op == IR_unreachable) return; /* what stands before it decides */
-  if (!target) { /* return */
+  if (!target) {                       /* return */
     mark_inst(m, i->region->parent);
     mark_args(m, i);
   } else if (i->op == IR_continue) {
@@ -60,8 +60,10 @@ static void note_inst(Marker *m, const IrInst *i) {
   switch (hdir_ops[i->op].effect) {
   case FX_WRITES:
     home = root_alloca(i->args[0]);
-    if (home) add(m->a, &m->stores[home->id], i);
-    else mark_inst(m, i);
+    if (home)
+      add(m->a, &m->stores[home->id], i);
+    else
+      mark_inst(m, i);
     break;
   case FX_ATOMIC:
   case FX_REPORT:
@@ -126,7 +128,9 @@ void hdopt_live(OptLive *live, const IrFunc *fn, Arena *a) {
     if (i->op == IR_loop && !live->exits[i->id]) mark_inst(&m, i);
   }
   while (m.ninsts || m.nvalues) {
-    if (m.ninsts) follow_inst(&m, m.insts[--m.ninsts]);
-    else follow_value(&m, m.values[--m.nvalues]);
+    if (m.ninsts)
+      follow_inst(&m, m.insts[--m.ninsts]);
+    else
+      follow_value(&m, m.values[--m.nvalues]);
   }
 }

@@ -18,10 +18,10 @@ enum { MAX_LEAVES = 1024 }; /* an alloca with more stays in memory: the lists of
 
 typedef struct Var {
   const IrType *type;
-  const IrInst *home;    /* its alloca                         */
-  bool          blocked; /* stays in memory                    */
-  struct Store *stores;  /* all of them, newest first          */
-  IrValue      *now;     /* while rebuilding: the value at hand */
+  const IrInst *home;   /* its alloca                         */
+  bool blocked;         /* stays in memory                    */
+  struct Store *stores; /* all of them, newest first          */
+  IrValue *now;         /* while rebuilding: the value at hand */
 } Var;
 
 typedef struct Store {
@@ -31,22 +31,22 @@ typedef struct Store {
 
 typedef struct Place { /* what an address points to */
   uint32_t first;      /* its first variable                                   */
-  bool     known;      /* it is a part of an alloca that was taken apart       */
-  bool     computed;   /* somewhere in it: `first` is the start of the range   */
+  bool known;          /* it is a part of an alloca that was taken apart       */
+  bool computed;       /* somewhere in it: `first` is the start of the range   */
 } Place;
 
 typedef struct VarSet {
   uint32_t *v;
-  uint32_t  n, cap;
+  uint32_t n, cap;
 } VarSet;
 
 typedef struct Promoter {
-  Arena    *scratch;
-  Var      *vars;
-  uint32_t  nvars, cap_vars;
-  Place    *places; /* by value id                                  */
-  VarSet   *sets;   /* by instruction id: what a construct assigns  */
-  uint32_t *mark;   /* by instruction id: the last variable entered */
+  Arena *scratch;
+  Var *vars;
+  uint32_t nvars, cap_vars;
+  Place *places;  /* by value id                                  */
+  VarSet *sets;   /* by instruction id: what a construct assigns  */
+  uint32_t *mark; /* by instruction id: the last variable entered */
 } Promoter;
 
 /* --- finding the variables --- */
@@ -68,12 +68,12 @@ static void block(Promoter *pr, const IrValue *p) {
 
 static void note_part(Promoter *pr, const IrInst *i) {
   const Place *from = &pr->places[i->args[0]->id];
-  Place       *to = &pr->places[i->res[0]->id];
+  Place *to = &pr->places[i->res[0]->id];
   if (!from->known) return;
   *to = *from;
   if (from->computed) return;
   const IrType *t = i->args[0]->type->elem;
-  const bool    fixed = i->op == IR_member || hdir_is_const(i->args[1]);
+  const bool fixed = i->op == IR_member || hdir_is_const(i->args[1]);
   const int64_t part = i->op == IR_member ? i->imm : fixed ? hdir_const_i64(i->args[1]) : -1;
   if (part >= 0 && part < t->nparts) {
     to->first += hdopt_leaf_offset(t, (uint32_t)part);
@@ -135,7 +135,7 @@ static void find_assigned(Promoter *pr) {
 /* --- rebuilding --- */
 
 static Var *var_at(OptRebuild *rb, const IrValue *p) {
-  Promoter    *pr = rb->self;
+  Promoter *pr = rb->self;
   const Place *at = &pr->places[p->id];
   if (!at->known || at->computed || hdir_is_composite(p->type->elem)) return NULL;
   Var *v = &pr->vars[at->first];
@@ -144,7 +144,7 @@ static Var *var_at(OptRebuild *rb, const IrValue *p) {
 
 /* Whether an address is needed no more: all that it reaches are values now. */
 static bool is_gone(OptRebuild *rb, const IrValue *p) {
-  Promoter    *pr = rb->self;
+  Promoter *pr = rb->self;
   const Place *at = &pr->places[p->id];
   if (!at->known || at->computed) return false;
   for (uint32_t k = 0; k < p->type->elem->nleaves; k++) {
@@ -155,12 +155,12 @@ static bool is_gone(OptRebuild *rb, const IrValue *p) {
 
 /* Sides of an `if` begin with the same values. */
 static void visit_if(OptRebuild *rb, IrInst *i) {
-  Promoter       *pr = rb->self;
-  const VarSet   *set = &pr->sets[i->id];
-  IrValue       **before = HDB_NEW_N(rb->scratch, IrValue *, set->n);
-  IrInst         *now;
-  OptFrame        f;
-  uint32_t        n;
+  Promoter *pr = rb->self;
+  const VarSet *set = &pr->sets[i->id];
+  IrValue **before = HDB_NEW_N(rb->scratch, IrValue *, set->n);
+  IrInst *now;
+  OptFrame f;
+  uint32_t n;
   const IrType *const *types;
   for (uint32_t k = 0; k < set->n; k++) before[k] = pr->vars[set->v[k]].now;
   hdopt_result_types(rb, i, &n, &types);
@@ -178,7 +178,7 @@ static void visit_if(OptRebuild *rb, IrInst *i) {
 
 static bool visit(OptRebuild *rb, IrInst *i) {
   Promoter *pr = rb->self;
-  Var      *v;
+  Var *v;
   switch (i->op) {
   case IR_alloca: {
     const Place *at = &pr->places[i->res[0]->id];
@@ -218,8 +218,8 @@ static void args_hook(OptRebuild *rb, const IrInst *target, OptList which, uint3
 }
 
 static void types_hook(OptRebuild *rb, const IrInst *target, uint32_t *n, const IrType *const **types) {
-  Promoter      *pr = rb->self;
-  const VarSet  *set = &pr->sets[target->id];
+  Promoter *pr = rb->self;
+  const VarSet *set = &pr->sets[target->id];
   const IrType **t = HDB_NEW_N(rb->scratch, const IrType *, target->nres + set->n);
   for (uint32_t k = 0; k < target->nres; k++) t[k] = target->res[k]->type;
   for (uint32_t k = 0; k < set->n; k++) t[target->nres + k] = pr->vars[set->v[k]].type;
@@ -228,10 +228,10 @@ static void types_hook(OptRebuild *rb, const IrInst *target, uint32_t *n, const 
 }
 
 static void bind_hook(OptRebuild *rb, const IrInst *target, OptList which, uint32_t n, IrValue *const now[]) {
-  Promoter       *pr = rb->self;
-  const VarSet   *set = &pr->sets[target->id];
+  Promoter *pr = rb->self;
+  const VarSet *set = &pr->sets[target->id];
   IrValue *const *old = which == OPT_PARAMS ? target->sub[0]->params : target->res;
-  const uint32_t  count = n - set->n;
+  const uint32_t count = n - set->n;
   for (uint32_t k = 0; k < count; k++) hdopt_set(rb, old[k], now[k]);
   for (uint32_t k = 0; k < set->n; k++) {
     Var *v = &pr->vars[set->v[k]];

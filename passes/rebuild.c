@@ -18,7 +18,9 @@ void hdopt_set(OptRebuild *rb, const IrValue *old, IrValue *now) {
   if (old->name && !now->name && !hdir_is_const(now)) now->name = old->name;
 }
 
-void hdopt_push_val(OptRebuild *rb, OptVals *list, IrValue *v) { HDB_PUSH(rb->scratch, list->v, list->n, list->cap, v); }
+void hdopt_push_val(OptRebuild *rb, OptVals *list, IrValue *v) {
+  HDB_PUSH(rb->scratch, list->v, list->n, list->cap, v);
+}
 
 void hdopt_args(OptRebuild *rb, const IrInst *target, OptList which, uint32_t n, IrValue *const old[], OptVals *out) {
   if (rb->hooks->args) {
@@ -51,7 +53,8 @@ void hdopt_result_types(OptRebuild *rb, const IrInst *i, uint32_t *n, const IrTy
 /* --- frames --- */
 
 void hdopt_push(OptRebuild *rb, OptFrame *f, const IrInst *old) {
-  *f = (OptFrame){.up = rb->frame, .old = old, .yield = IR_yield, .leave = IR_leave, .brk = IR_break, .cont = IR_continue};
+  *f = (OptFrame){
+      .up = rb->frame, .old = old, .yield = IR_yield, .leave = IR_leave, .brk = IR_break, .cont = IR_continue};
   rb->frame = f;
 }
 
@@ -79,17 +82,19 @@ void hdopt_emit_ender(OptRebuild *rb, const IrInst *e) {
     hdir_ender(&rb->b, IR_unreachable, 0, NULL);
     return;
   }
-  OptVals        list = {0};
-  const IrInst  *target = f ? f->old : NULL;
-  const OptList  which = e->op == IR_continue ? OPT_PARAMS : OPT_RESULTS;
+  OptVals list = {0};
+  const IrInst *target = f ? f->old : NULL;
+  const OptList which = e->op == IR_continue ? OPT_PARAMS : OPT_RESULTS;
   hdopt_args(rb, target, which, e->nargs, e->args, &list);
   if (!f) {
     hdir_ender(&rb->b, e->op, list.n, list.v);
     return;
   }
   const IrOp op = e->op == IR_yield ? f->yield : e->op == IR_leave ? f->leave : e->op == IR_break ? f->brk : f->cont;
-  if (e->op == IR_continue) f->again++;
-  else f->left++;
+  if (e->op == IR_continue)
+    f->again++;
+  else
+    f->left++;
   if (op == IR_NOPS) {
     hdopt_bind(rb, target, which, list.n, list.v);
     rb->stop |= e->op != IR_yield;
@@ -115,10 +120,10 @@ static void emit_if(OptRebuild *rb, IrInst *i) {
     hdopt_splice(rb, i, i->sub[c->bits ? 0 : 1]);
     return;
   }
-  uint32_t             n;
+  uint32_t n;
   const IrType *const *types;
   hdopt_result_types(rb, i, &n, &types);
-  IrInst  *now = hdir_if_begin(&rb->b, c, n, types);
+  IrInst *now = hdir_if_begin(&rb->b, c, n, types);
   OptFrame f;
   hdopt_push(rb, &f, i);
   hdopt_walk(rb, i->sub[0]->first);
@@ -131,9 +136,9 @@ static void emit_if(OptRebuild *rb, IrInst *i) {
 }
 
 static void emit_loop(OptRebuild *rb, IrInst *i) {
-  uint32_t             n;
+  uint32_t n;
   const IrType *const *types;
-  OptVals              init = {0};
+  OptVals init = {0};
   hdopt_args(rb, i, OPT_PARAMS, i->nargs, i->args, &init);
   hdopt_result_types(rb, i, &n, &types);
   IrInst *now = hdir_loop_begin(&rb->b, init.n, init.v, n, types);
@@ -148,10 +153,10 @@ static void emit_loop(OptRebuild *rb, IrInst *i) {
 }
 
 static void emit_scope(OptRebuild *rb, IrInst *i) {
-  uint32_t             n;
+  uint32_t n;
   const IrType *const *types;
   hdopt_result_types(rb, i, &n, &types);
-  IrInst  *now = hdir_scope_begin(&rb->b, n, types);
+  IrInst *now = hdir_scope_begin(&rb->b, n, types);
   OptFrame f;
   hdopt_push(rb, &f, i);
   hdopt_walk(rb, i->sub[0]->first);
@@ -177,8 +182,10 @@ void hdopt_emit(OptRebuild *rb, IrInst *i) {
   case IR_loop: emit_loop(rb, i); break;
   case IR_scope: emit_scope(rb, i); break;
   default:
-    if (hdir_is_ender(i->op)) hdopt_emit_ender(rb, i);
-    else emit_plain(rb, i);
+    if (hdir_is_ender(i->op))
+      hdopt_emit_ender(rb, i);
+    else
+      emit_plain(rb, i);
   }
 }
 

@@ -41,8 +41,10 @@ static IrValue *const *leaves(OptRebuild *rb, IrValue *old) {
 
 static void set_leaves(OptRebuild *rb, const IrValue *old, IrValue *const *now) {
   Scalariser *sc = rb->self;
-  if (hdir_is_composite(old->type)) sc->leaves[old->id] = hdb_copy(rb->scratch, now, sizeof *now * old->type->nleaves);
-  else hdopt_set(rb, old, now[0]);
+  if (hdir_is_composite(old->type))
+    sc->leaves[old->id] = hdb_copy(rb->scratch, now, sizeof *now * old->type->nleaves);
+  else
+    hdopt_set(rb, old, now[0]);
 }
 
 static void extract_leaves(OptRebuild *rb, IrValue *x, IrValue **out, uint32_t *n) {
@@ -73,7 +75,7 @@ static void leaf_pointers(OptRebuild *rb, IrValue *p, IrValue **out, uint32_t *n
 
 static IrValue **pointers(OptRebuild *rb, IrValue *p) {
   IrValue **list = HDB_NEW_N(rb->scratch, IrValue *, p->type->elem->nleaves);
-  uint32_t  n = 0;
+  uint32_t n = 0;
   leaf_pointers(rb, p, list, &n);
   return list;
 }
@@ -108,11 +110,11 @@ static IrValue *spill(OptRebuild *rb, const IrType *t, IrValue *const *x, IrValu
 }
 
 static void emit_extract_at(OptRebuild *rb, const IrInst *i) {
-  const IrType   *t = i->args[0]->type;
+  const IrType *t = i->args[0]->type;
   IrValue *const *x = leaves(rb, i->args[0]);
-  IrValue        *at = hdopt_get(rb, i->args[1]), *whole;
-  const uint32_t  n = i->res[0]->type->nleaves;
-  IrValue       **r = HDB_NEW_N(rb->scratch, IrValue *, n);
+  IrValue *at = hdopt_get(rb, i->args[1]), *whole;
+  const uint32_t n = i->res[0]->type->nleaves;
+  IrValue **r = HDB_NEW_N(rb->scratch, IrValue *, n);
   if (t->nparts > MAX_CHAIN && !hdir_is_const(at)) {
     load_leaves(rb, spill(rb, t, x, at, &whole), r);
   } else {
@@ -126,14 +128,14 @@ static void emit_extract_at(OptRebuild *rb, const IrInst *i) {
 }
 
 static void emit_insert_at(OptRebuild *rb, const IrInst *i) {
-  const IrType   *t = i->args[0]->type;
+  const IrType *t = i->args[0]->type;
   IrValue *const *x = leaves(rb, i->args[0]), *const *y = leaves(rb, i->args[2]);
-  IrValue        *at = hdopt_get(rb, i->args[1]), *whole;
-  const uint32_t  n = i->args[2]->type->nleaves;
-  IrValue       **r = HDB_NEW_N(rb->scratch, IrValue *, t->nleaves);
+  IrValue *at = hdopt_get(rb, i->args[1]), *whole;
+  const uint32_t n = i->args[2]->type->nleaves;
+  IrValue **r = HDB_NEW_N(rb->scratch, IrValue *, t->nleaves);
   if (t->nparts > MAX_CHAIN && !hdir_is_const(at)) {
     /* An index outside changes nothing: part 0 is then stored as it was. */
-    IrValue  *p = spill(rb, t, x, at, &whole), *inside = is_inside(rb, at, t->nparts);
+    IrValue *p = spill(rb, t, x, at, &whole), *inside = is_inside(rb, at, t->nparts);
     IrValue **part = HDB_NEW_N(rb->scratch, IrValue *, n);
     load_leaves(rb, p, part);
     for (uint32_t l = 0; l < n; l++) part[l] = hdir_select(&rb->b, inside, y[l], part[l]);
@@ -161,11 +163,11 @@ static IrValue *emit_one(OptRebuild *rb, const IrInst *i, const IrType *to, IrVa
 
 /* A scalar operand, such as the condition of a select, goes to every leaf. */
 static void emit_element_wise(OptRebuild *rb, const IrInst *i) {
-  const IrType   *t = i->res[0]->type;
+  const IrType *t = i->res[0]->type;
   IrValue *const *x[3], *a[3];
-  IrValue       **r = HDB_NEW_N(rb->scratch, IrValue *, t->nleaves);
-  const IrType  **to = HDB_NEW_N(rb->scratch, const IrType *, t->nleaves);
-  uint32_t        n = 0;
+  IrValue **r = HDB_NEW_N(rb->scratch, IrValue *, t->nleaves);
+  const IrType **to = HDB_NEW_N(rb->scratch, const IrType *, t->nleaves);
+  uint32_t n = 0;
   leaf_types(t, to, &n);
   for (uint32_t k = 0; k < i->nargs; k++) x[k] = leaves(rb, i->args[k]);
   for (uint32_t l = 0; l < n; l++) {
@@ -186,7 +188,7 @@ static void emit_make(OptRebuild *rb, const IrInst *i) {
 
 static void emit_insert(OptRebuild *rb, const IrInst *i) {
   const IrType *t = i->res[0]->type;
-  IrValue     **r = hdb_copy(rb->scratch, leaves(rb, i->args[0]), sizeof *r * t->nleaves);
+  IrValue **r = hdb_copy(rb->scratch, leaves(rb, i->args[0]), sizeof *r * t->nleaves);
   memcpy(r + hdopt_leaf_offset(t, (uint32_t)i->imm), leaves(rb, i->args[1]), sizeof *r * i->args[1]->type->nleaves);
   set_leaves(rb, i->res[0], r);
 }
@@ -205,7 +207,7 @@ static void emit_call(OptRebuild *rb, const IrInst *i) {
   IrInst *call = hdir_call(&rb->b, i->callee, args.v);
   for (uint32_t k = 0; k < i->nres; k++) {
     IrValue **r = HDB_NEW_N(rb->scratch, IrValue *, i->res[k]->type->nleaves);
-    uint32_t  n = 0;
+    uint32_t n = 0;
     extract_leaves(rb, call->res[k], r, &n);
     set_leaves(rb, i->res[k], r);
   }
@@ -266,7 +268,7 @@ static void types_hook(OptRebuild *rb, const IrInst *target, uint32_t *n, const 
 static void bind_hook(OptRebuild *rb, const IrInst *target, OptList which, uint32_t n, IrValue *const now[]) {
   (void)n;
   IrValue *const *old = which == OPT_PARAMS ? target->sub[0]->params : target->res;
-  const uint32_t  count = which == OPT_PARAMS ? target->sub[0]->nparams : target->nres;
+  const uint32_t count = which == OPT_PARAMS ? target->sub[0]->nparams : target->nres;
   for (uint32_t k = 0; k < count; k++) {
     set_leaves(rb, old[k], now);
     now += old[k]->type->nleaves;
@@ -287,12 +289,12 @@ bool hdopt_scalarise(IrFunc *fn, OptContext *cx) {
   if (!has_composites(fn)) return false;
   Scalariser sc = {.leaves = HDB_NEW_N(cx->scratch, IrValue **, fn->nvalues)};
   OptRebuild rb = {.hooks = &hooks, .self = &sc};
-  IrInst    *first = hdopt_rebuild_begin(&rb, fn, cx->scratch);
+  IrInst *first = hdopt_rebuild_begin(&rb, fn, cx->scratch);
   for (uint32_t k = 0; k < fn->body->nparams; k++) {
     IrValue *p = fn->body->params[k];
     if (!hdir_is_composite(p->type)) continue;
     IrValue **r = HDB_NEW_N(cx->scratch, IrValue *, p->type->nleaves);
-    uint32_t  n = 0;
+    uint32_t n = 0;
     extract_leaves(&rb, p, r, &n);
     set_leaves(&rb, p, r);
   }

@@ -22,14 +22,14 @@ typedef struct Undo { /* a map entry that held before a condition became known *
 } Undo;
 
 typedef struct Simplifier {
-  OptLive   live;
+  OptLive live;
   IrValue ***meet; /* by instruction id: the one value that each result has on every way out so far, or `differ` */
-  IrValue   differ;
-  bool     *fixed; /* by value id: a carried value that is replaced by its start */
-  Undo     *undo;
-  uint32_t  nundo, cap_undo;
-  uint32_t  kept;    /* live instructions that were visited   */
-  bool      dropped; /* dead ones were                        */
+  IrValue differ;
+  bool *fixed; /* by value id: a carried value that is replaced by its start */
+  Undo *undo;
+  uint32_t nundo, cap_undo;
+  uint32_t kept; /* live instructions that were visited   */
+  bool dropped;  /* dead ones were                        */
 } Simplifier;
 
 static Simplifier *state(OptRebuild *rb) { return rb->self; }
@@ -38,7 +38,7 @@ static Simplifier *state(OptRebuild *rb) { return rb->self; }
 
 static void know_one(OptRebuild *rb, const IrValue *v, bool x) {
   Simplifier *s = state(rb);
-  const Undo  u = {v->id, rb->map[v->id]};
+  const Undo u = {v->id, rb->map[v->id]};
   HDB_PUSH(rb->scratch, s->undo, s->nundo, s->cap_undo, u);
   rb->map[v->id] = hdir_const_bool(rb->fn, x);
 }
@@ -66,7 +66,7 @@ static void forget(OptRebuild *rb, uint32_t mark) {
 /* --- hooks for what goes in and out --- */
 
 static bool wanted(OptRebuild *rb, const IrInst *target, OptList which, uint32_t k) {
-  Simplifier    *s = state(rb);
+  Simplifier *s = state(rb);
   const IrValue *v = which == OPT_PARAMS ? target->sub[0]->params[k] : target->res[k];
   return s->live.value[v->id] && !(which == OPT_PARAMS && s->fixed[v->id]);
 }
@@ -112,7 +112,7 @@ static void bind_hook(OptRebuild *rb, const IrInst *target, OptList which, uint3
       continue;
     }
     IrValue **all = state(rb)->meet[target->id];
-    IrValue  *one = all ? all[k] : NULL;
+    IrValue *one = all ? all[k] : NULL;
     const bool same = one && one != &state(rb)->differ && one != *now && visible(rb, one);
     hdopt_set(rb, target->res[k], same ? one : *now);
     rb->changed |= same;
@@ -124,12 +124,12 @@ static void bind_hook(OptRebuild *rb, const IrInst *target, OptList which, uint3
 
 typedef struct Spine { /* a scope, or a loop that never repeats */
   const IrInst *target;
-  IrOp          exit; /* leave or break */
+  IrOp exit; /* leave or break */
 } Spine;
 
 typedef struct Rest { /* what follows once a side of `inst` yields */
   const struct Rest *up;
-  const IrInst      *inst;
+  const IrInst *inst;
 } Rest;
 
 static bool is_exit(const Spine *sp, const IrInst *e) {
@@ -165,18 +165,18 @@ static void walk_spine(OptRebuild *rb, const Spine *sp, IrInst *i, const Rest *r
 static void end_spine(OptRebuild *rb, const Spine *sp, const IrInst *e, bool top) {
   OptVals list = {0};
   hdopt_args(rb, sp->target, OPT_RESULTS, e->nargs, e->args, &list);
-  if (top) hdopt_bind(rb, sp->target, OPT_RESULTS, list.n, list.v);
-  else hdir_ender(&rb->b, IR_yield, list.n, list.v);
+  if (top)
+    hdopt_bind(rb, sp->target, OPT_RESULTS, list.n, list.v);
+  else
+    hdir_ender(&rb->b, IR_yield, list.n, list.v);
 }
 
-static bool yields(const IrInst *i, uint32_t side) {
-  return i->sub[side]->last->op == IR_yield;
-}
+static bool yields(const IrInst *i, uint32_t side) { return i->sub[side]->last->op == IR_yield; }
 
 static void split_spine(OptRebuild *rb, const Spine *sp, IrInst *i, const Rest *rest, bool top) {
-  uint32_t             n;
+  uint32_t n;
   const IrType *const *types;
-  const Rest           r = {rest, i};
+  const Rest r = {rest, i};
   hdopt_result_types(rb, sp->target, &n, &types);
   IrInst *now = hdir_if_begin(&rb->b, hdopt_get(rb, i->args[0]), n, types);
   for (uint32_t side = 0; side < 2; side++) {
@@ -225,7 +225,7 @@ static void walk_spine(OptRebuild *rb, const Spine *sp, IrInst *i, const Rest *r
 static bool straighten(OptRebuild *rb, IrInst *i) {
   Simplifier *s = state(rb);
   const Spine sp = {i, i->op == IR_loop ? IR_break : IR_leave};
-  uint32_t    exits = 0;
+  uint32_t exits = 0;
   if (i->op == IR_loop && s->live.repeats[i->id]) return false;
   for (const OptEnder *e = s->live.exits[i->id]; e; e = e->next) exits += e->inst->op == sp.exit;
   if (exits_on_spine(rb, &sp, i->sub[0]->first, NULL) != exits) return false;
@@ -248,7 +248,7 @@ static void find_fixed(OptRebuild *rb, const IrInst *loop) {
     IrValue *p = loop->sub[0]->params[k];
     if (!s->live.value[p->id]) continue;
     IrValue *init = hdopt_get(rb, loop->args[k]);
-    bool     same = true;
+    bool same = true;
     for (const OptEnder *e = s->live.repeats[loop->id]; same && e; e = e->next) {
       IrValue *a = e->inst->args[k], *now = hdir_is_const(a) ? a : rb->map[a->id];
       /* What is defined inside the loop is not in the map yet. */
@@ -273,7 +273,7 @@ static void emit_body(OptRebuild *rb, IrInst *i) {
 
 /* One side does not come back: the other side's code goes behind the `if`. */
 static void emit_exiting_if(OptRebuild *rb, IrInst *i, uint32_t exiting) {
-  IrInst  *now = hdir_if_begin(&rb->b, hdopt_get(rb, i->args[0]), 0, NULL);
+  IrInst *now = hdir_if_begin(&rb->b, hdopt_get(rb, i->args[0]), 0, NULL);
   OptFrame f;
   hdopt_push(rb, &f, i);
   for (uint32_t side = 0; side < 2; side++) {
@@ -296,10 +296,10 @@ static void emit_exiting_if(OptRebuild *rb, IrInst *i, uint32_t exiting) {
 }
 
 static void emit_plain_if(OptRebuild *rb, IrInst *i) {
-  uint32_t             n;
+  uint32_t n;
   const IrType *const *types;
   hdopt_result_types(rb, i, &n, &types);
-  IrInst  *now = hdir_if_begin(&rb->b, hdopt_get(rb, i->args[0]), n, types);
+  IrInst *now = hdir_if_begin(&rb->b, hdopt_get(rb, i->args[0]), n, types);
   OptFrame f;
   hdopt_push(rb, &f, i);
   for (uint32_t side = 0; side < 2; side++) {
@@ -316,9 +316,12 @@ static void emit_plain_if(OptRebuild *rb, IrInst *i) {
 }
 
 static void emit_if(OptRebuild *rb, IrInst *i) {
-  if (hdir_is_const(hdopt_get(rb, i->args[0]))) hdopt_emit(rb, i);
-  else if (yields(i, 0) == yields(i, 1)) emit_plain_if(rb, i);
-  else emit_exiting_if(rb, i, yields(i, 0));
+  if (hdir_is_const(hdopt_get(rb, i->args[0])))
+    hdopt_emit(rb, i);
+  else if (yields(i, 0) == yields(i, 1))
+    emit_plain_if(rb, i);
+  else
+    emit_exiting_if(rb, i, yields(i, 0));
 }
 
 static bool visit(OptRebuild *rb, IrInst *i) {
@@ -364,7 +367,7 @@ bool hdopt_simplify(IrFunc *fn, OptContext *cx) {
   bool changed = false;
   for (int round = 0; round < MAX_ROUNDS; round++) {
     const ArenaMark mark = hdb_mark(cx->scratch);
-    const bool      again = simplify_once(fn, cx->scratch, &changed);
+    const bool again = simplify_once(fn, cx->scratch, &changed);
     hdb_reset(cx->scratch, mark);
     if (!again) break;
   }

@@ -17,17 +17,17 @@
 enum { MAX_ROUNDS = 32, DEFAULT_LIMIT = 300, BUDGET = 10 /* times the limit, for a whole function */ };
 
 typedef struct Unroller {
-  OptLive   live;
+  OptLive live;
   uint32_t *size; /* by instruction id: instructions in a loop's body */
-  uint32_t  limit;
-  int64_t   budget;
+  uint32_t limit;
+  int64_t budget;
 } Unroller;
 
 typedef struct Count { /* a counted loop */
-  const IrInst  *test;
-  uint32_t       rounds; /* that pass the test            */
-  const IrValue *p;      /* the carried value that counts */
-  uint64_t       i, step;
+  const IrInst *test;
+  uint32_t rounds;  /* that pass the test            */
+  const IrValue *p; /* the carried value that counts */
+  uint64_t i, step;
 } Count;
 
 /* --- how often --- */
@@ -54,11 +54,12 @@ static const IrInst *find_test(const IrInst *loop) {
 /* What each continue adds to carried value k. */
 static bool find_step(OptRebuild *rb, const Unroller *un, const IrInst *loop, uint32_t k, uint64_t *step) {
   const IrValue *p = loop->sub[0]->params[k];
-  bool           first = true;
+  bool first = true;
   for (const OptEnder *e = un->live.repeats[loop->id]; e; e = e->next) {
     const IrInst *add = e->inst->args[k]->def;
-    uint64_t      x;
-    if (!add || (add->op != IR_add && add->op != IR_sub) || add->args[0] != p || !known(rb, loop, add->args[1], &x)) return false;
+    uint64_t x;
+    if (!add || (add->op != IR_add && add->op != IR_sub) || add->args[0] != p || !known(rb, loop, add->args[1], &x))
+      return false;
     if (add->op == IR_sub) x = (uint64_t)0 - x;
     if (!first && x != *step) return false;
     *step = x;
@@ -70,7 +71,7 @@ static bool find_step(OptRebuild *rb, const Unroller *un, const IrInst *loop, ui
 static bool count_rounds(OptRebuild *rb, const Unroller *un, const IrInst *loop, Count *count) {
   const IrInst *test = count->test = find_test(loop);
   const IrInst *cmp = test ? test->args[0]->def : NULL;
-  bool          negate = false;
+  bool negate = false;
   while (cmp && cmp->op == IR_not) {
     negate = !negate;
     cmp = cmp->args[0]->def;
@@ -78,12 +79,12 @@ static bool count_rounds(OptRebuild *rb, const Unroller *un, const IrInst *loop,
   if (!cmp || cmp->op < IR_eq || cmp->op > IR_ge) return false;
   const uint32_t side = cmp->args[0]->region == loop->sub[0] ? 0 : 1;
   const IrValue *p = count->p = cmp->args[side];
-  uint64_t       i, end;
+  uint64_t i, end;
   if (p->region != loop->sub[0] || !hdir_is_int(p->type) || !known(rb, loop, cmp->args[1 - side], &end)) return false;
   if (!known(rb, loop, loop->args[p->index], &i) || !find_step(rb, un, loop, p->index, &count->step)) return false;
   count->i = i;
   const IrType *b = hdir_scalar(&rb->fn->module->types, IR_BOOL);
-  const bool    stop = (test->sub[0]->last->op == IR_break) != negate;
+  const bool stop = (test->sub[0]->last->op == IR_break) != negate;
   for (count->rounds = 0; count->rounds <= MAX_ROUNDS; count->rounds++) {
     const uint64_t args[2] = {side ? end : i, side ? i : end};
     if ((hdir_eval(cmp->op, p->type, b, args) != 0) == stop) return true;
@@ -119,7 +120,7 @@ typedef struct Shape { /* what is needed around the rounds */
 
 static Shape find_shape(const Unroller *un, const IrInst *loop, const IrInst *test) {
   const OptEnder *breaks = un->live.exits[loop->id], *continues = un->live.repeats[loop->id];
-  Shape           s = {.possible = true};
+  Shape s = {.possible = true};
   for (const OptEnder *e = breaks; e; e = e->next) s.scope_all |= e->inst->region->parent != test;
   for (const OptEnder *e = continues; e; e = e->next) s.scope_each |= e->inst != loop->sub[0]->last;
   if (s.scope_all && s.scope_each) s.possible = false;
@@ -134,7 +135,7 @@ static Shape find_shape(const Unroller *un, const IrInst *loop, const IrInst *te
 /* One round; its continue enters the next round's parameters in the map. Returns how often it leaves the loop. */
 static uint32_t write_round(OptRebuild *rb, const IrInst *loop, const Count *count, Shape shape) {
   const IrRegion *body = loop->sub[0];
-  IrInst         *scope = NULL;
+  IrInst *scope = NULL;
   if (shape.scope_each) {
     const IrType **types = HDB_NEW_N(rb->scratch, const IrType *, body->nparams);
     for (uint32_t k = 0; k < body->nparams; k++) types[k] = body->params[k]->type;
@@ -157,10 +158,10 @@ static uint32_t write_round(OptRebuild *rb, const IrInst *loop, const Count *cou
 }
 
 static void write_rounds(OptRebuild *rb, IrInst *loop, Count count, Shape shape) {
-  OptVals              init = {0};
-  uint32_t             n, left = 0;
+  OptVals init = {0};
+  uint32_t n, left = 0;
   const IrType *const *types;
-  IrInst              *scope = NULL;
+  IrInst *scope = NULL;
   hdopt_args(rb, loop, OPT_PARAMS, loop->nargs, loop->args, &init);
   hdopt_bind(rb, loop, OPT_PARAMS, init.n, init.v);
   hdopt_result_types(rb, loop, &n, &types);
@@ -179,10 +180,10 @@ static void write_rounds(OptRebuild *rb, IrInst *loop, Count count, Shape shape)
 
 static bool visit(OptRebuild *rb, IrInst *i) {
   Unroller *un = rb->self;
-  Count     count;
+  Count count;
   if (i->op != IR_loop || !count_rounds(rb, un, i, &count)) return false;
   const int64_t size = (int64_t)un->size[i->id] * count.rounds;
-  const Shape   shape = find_shape(un, i, count.test);
+  const Shape shape = find_shape(un, i, count.test);
   if (!shape.possible || size > un->limit || size > un->budget) return false;
   un->budget -= size;
   write_rounds(rb, i, count, shape);

@@ -63,7 +63,7 @@ uint64_t hdrt_get_u64(RtReader *r) {
 }
 
 const char *hdrt_get_str(RtReader *r) {
-  uint32_t    n = hdrt_get_u32(r);
+  uint32_t n = hdrt_get_u32(r);
   const char *s = hdrt_get(r, (size_t)n + 1);
   if (!s || s[n] != 0 || memchr(s, 0, n)) {
     r->failed = true;

@@ -37,13 +37,13 @@ static inline void fp_end(unsigned old) { (void)old; }
 
 typedef struct Plan {
   const RtLaunch *launch;
-  void           *user;
-  RtFault        *fault;
-  int64_t         length;  /* of a row                         */
-  int64_t         per_row; /* segments                         */
-  int64_t         total;   /* segments of the launch           */
-  int64_t         first;   /* of the part that is shared       */
-  int64_t         piece;   /* segments that are claimed at once */
+  void *user;
+  RtFault *fault;
+  int64_t length;  /* of a row                         */
+  int64_t per_row; /* segments                         */
+  int64_t total;   /* segments of the launch           */
+  int64_t first;   /* of the part that is shared       */
+  int64_t piece;   /* segments that are claimed at once */
 } Plan;
 
 static bool plan_launch(Plan *p, const RtLaunch *l, void *user, RtFault *fault) {
@@ -80,7 +80,7 @@ static void next_row(RtSpan *s) {
 
 /* Segments begin..end, each row's part in one call. */
 static void run_segments(const Plan *p, int64_t begin, int64_t end, int32_t serial) {
-  RtSpan  s;
+  RtSpan s;
   int64_t row = begin / p->per_row, in_row = begin % p->per_row;
   RtEntry entry = p->launch->code->entry;
   span_begin(p, &s, row, serial);
@@ -99,8 +99,8 @@ static void run_segments(const Plan *p, int64_t begin, int64_t end, int32_t seri
 
 static void run_piece(void *job, int64_t item) {
   const Plan *p = job;
-  int64_t     begin = p->first + item * p->piece, end = begin + p->piece;
-  unsigned    fp = fp_begin();
+  int64_t begin = p->first + item * p->piece, end = begin + p->piece;
+  unsigned fp = fp_begin();
   run_segments(p, begin, end < p->total ? end : p->total, 0);
   fp_end(fp);
 }
@@ -142,7 +142,7 @@ static int32_t is_alone(RtDevice *d) { return __atomic_load_n(&d->async, __ATOMI
 
 void hdrt_run_serial(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault) {
   RtHost host = {l->code->host_user, mem};
-  Plan   p;
+  Plan p;
   if (!plan_launch(&p, l, l->code->kind == RT_CODE_HOST ? &host : NULL, fault)) return;
   unsigned fp = fp_begin();
   run_segments(&p, 0, p.total, is_alone(d));

@@ -25,31 +25,30 @@ enum { MAX_SECTIONS = 1024, MAX_SYMBOLS = 1 << 20, MAX_ALIGN = 4096 };
 typedef enum Group { CODE, CONSTANTS, DATA, NGROUPS, SKIPPED } Group;
 
 typedef struct Loader {
-  const uint8_t    *file;
-  size_t            size;
-  HdError          *err;
-  uint64_t          sections; /* offset into the file */
-  uint32_t          nsections;
-  uint8_t           group[MAX_SECTIONS];
-  uint64_t          offset[MAX_SECTIONS]; /* in the image */
-  uint64_t          begin[NGROUPS], end[NGROUPS];
-  uint64_t          symtab, nsymbols, strtab, strsize; /* offsets into the file */
-  uint64_t          stubs, slots;                      /* offsets in the image: one for each symbol */
-  uint64_t          image_size;
-  uint8_t          *base;
+  const uint8_t *file;
+  size_t size;
+  HdError *err;
+  uint64_t sections; /* offset into the file */
+  uint32_t nsections;
+  uint8_t group[MAX_SECTIONS];
+  uint64_t offset[MAX_SECTIONS]; /* in the image */
+  uint64_t begin[NGROUPS], end[NGROUPS];
+  uint64_t symtab, nsymbols, strtab, strsize; /* offsets into the file */
+  uint64_t stubs, slots;                      /* offsets in the image: one for each symbol */
+  uint64_t image_size;
+  uint8_t *base;
 } Loader;
 
 /* --- what kernels may call --- */
 
 static const struct {
   const char *name;
-  void       *address;
+  void *address;
 } known[] = {
 #define KNOWN(f) {#f, (void *)(f)}
-    KNOWN(memcpy), KNOWN(memmove), KNOWN(memset), KNOWN(memcmp), KNOWN(fma),   KNOWN(fmaf),
-    KNOWN(fmod),   KNOWN(fmodf),   KNOWN(floor),  KNOWN(floorf), KNOWN(ceil),  KNOWN(ceilf),
-    KNOWN(trunc),  KNOWN(truncf),  KNOWN(rint),   KNOWN(rintf),  KNOWN(roundeven), KNOWN(roundevenf),
-    KNOWN(sqrt),   KNOWN(sqrtf),
+    KNOWN(memcpy), KNOWN(memmove), KNOWN(memset),    KNOWN(memcmp),     KNOWN(fma),   KNOWN(fmaf),  KNOWN(fmod),
+    KNOWN(fmodf),  KNOWN(floor),   KNOWN(floorf),    KNOWN(ceil),       KNOWN(ceilf), KNOWN(trunc), KNOWN(truncf),
+    KNOWN(rint),   KNOWN(rintf),   KNOWN(roundeven), KNOWN(roundevenf), KNOWN(sqrt),  KNOWN(sqrtf),
 #undef KNOWN
 };
 
@@ -63,7 +62,7 @@ static void *known_symbol(const char *name) {
 
 static HdStatus bad(Loader *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static HdStatus bad(Loader *l, const char *fmt, ...) {
-  char    text[200];
+  char text[200];
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
@@ -72,8 +71,8 @@ static HdStatus bad(Loader *l, const char *fmt, ...) {
 }
 
 static HdStatus unknown(Loader *l, const char *what, const char *name, uint64_t number) {
-  return hdb_fail(l->err, HD_ERR_UNSUPPORTED, "", "the compiled object has %s %.100s%s(%llu) that is not known here", what,
-                  name, *name ? " " : "", (unsigned long long)number);
+  return hdb_fail(l->err, HD_ERR_UNSUPPORTED, "", "the compiled object has %s %.100s%s(%llu) that is not known here",
+                  what, name, *name ? " " : "", (unsigned long long)number);
 }
 
 static bool in_file(const Loader *l, uint64_t offset, uint64_t size) {
@@ -107,7 +106,8 @@ static HdStatus read_header(Loader *l) {
   if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_type != ET_REL)
     return bad(l, "it is no relocatable 64-bit object");
   if (h.e_machine != EM_X86_64)
-    return hdb_fail(l->err, HD_ERR_UNSUPPORTED, "", "the compiled object is for machine %d, not for x86-64", h.e_machine);
+    return hdb_fail(l->err, HD_ERR_UNSUPPORTED, "", "the compiled object is for machine %d, not for x86-64",
+                    h.e_machine);
   if (h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shnum == 0 || h.e_shnum > MAX_SECTIONS)
     return bad(l, "%d sections of %d bytes", h.e_shnum, h.e_shentsize);
   if (!in_file(l, h.e_shoff, (uint64_t)h.e_shnum * sizeof(Elf64_Shdr))) return bad(l, "it ends before its sections");
@@ -210,7 +210,7 @@ static void copy_sections(Loader *l) {
 /* The address of a symbol; *outside says that it is a function of ours, which may be too far for a relative reference. */
 static HdStatus resolve(Loader *l, uint64_t index, uint64_t *address, bool *outside) {
   if (index >= l->nsymbols) return bad(l, "a relocation names symbol %llu", (unsigned long long)index);
-  Elf64_Sym   s = symbol_at(l, index);
+  Elf64_Sym s = symbol_at(l, index);
   const char *name = symbol_name(l, &s);
   *outside = false;
   if (ELF64_ST_TYPE(s.st_info) == STT_GNU_IFUNC || ELF64_ST_TYPE(s.st_info) == STT_TLS)
@@ -239,7 +239,7 @@ static uint64_t slot_of(Loader *l, uint64_t index, uint64_t address) {
 /* A jump through the slot: jmp *slot(%rip). */
 static uint64_t stub_of(Loader *l, uint64_t index, uint64_t address) {
   uint8_t *stub = l->base + l->stubs + index * STUB;
-  int32_t  rel = (int32_t)(slot_of(l, index, address) - ((uint64_t)(uintptr_t)stub + 6));
+  int32_t rel = (int32_t)(slot_of(l, index, address) - ((uint64_t)(uintptr_t)stub + 6));
   stub[0] = 0xff;
   stub[1] = 0x25;
   memcpy(stub + 2, &rel, 4);
@@ -257,7 +257,7 @@ static HdStatus put_relative(Loader *l, uint8_t *place, uint64_t target, int64_t
 static HdStatus relocate(Loader *l, uint32_t section, const Elf64_Rela *r) {
   uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info), width = type == R_X86_64_64 || type == R_X86_64_PC64 ? 8 : 4;
   uint64_t index = ELF64_R_SYM(r->r_info), size = section_at(l, section).sh_size, address = 0;
-  bool     outside;
+  bool outside;
   if (type == R_X86_64_NONE) return HD_OK;
   if (r->r_offset > size || size - r->r_offset < width) return bad(l, "a relocation lies outside its section");
   HD_TRY(resolve(l, index, &address, &outside));
@@ -274,8 +274,7 @@ static HdStatus relocate(Loader *l, uint32_t section, const Elf64_Rela *r) {
     return HD_OK;
   }
   case R_X86_64_PC32:
-  case R_X86_64_PLT32:
-    return put_relative(l, place, outside ? stub_of(l, index, address) : address, r->r_addend);
+  case R_X86_64_PLT32: return put_relative(l, place, outside ? stub_of(l, index, address) : address, r->r_addend);
   case R_X86_64_GOTPCREL:
   case R_X86_64_GOTPCRELX:
   case R_X86_64_REX_GOTPCRELX: return put_relative(l, place, slot_of(l, index, address), r->r_addend);
@@ -347,7 +346,7 @@ HdStatus hdrt_image_load(const void *object, size_t size, const char *symbol, Hd
     return hdb_fail(err, HD_ERR_SYSTEM, "", "%llu bytes for code could not be mapped: %s",
                     (unsigned long long)l.image_size, strerror(errno));
   l.base = base;
-  void    *entry = NULL;
+  void *entry = NULL;
   HdStatus status = fill(&l, symbol, &entry);
   if (status != HD_OK) {
     munmap(base, l.image_size);

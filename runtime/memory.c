@@ -10,12 +10,12 @@
 
 /* Stands at the front of the allocation; its last pad keeps the data's padding out of it. */
 struct HdBlock {
-  RtPool  *pool;
-  HdBlock *next;     /* in a free list                                  */
-  void    *raw;      /* as the allocator gave it                        */
-  size_t   raw_size;
-  size_t   size;     /* bytes of data: the class's, or as asked         */
-  int32_t  cls;      /* -1: not of a class                              */
+  RtPool *pool;
+  HdBlock *next; /* in a free list                                  */
+  void *raw;     /* as the allocator gave it                        */
+  size_t raw_size;
+  size_t size; /* bytes of data: the class's, or as asked         */
+  int32_t cls; /* -1: not of a class                              */
 };
 
 static_assert(sizeof(HdBlock) <= RT_ALIGN, "the header fills one line");
@@ -65,7 +65,7 @@ static HdBlock *block_make(RtPool *p, size_t size, int32_t cls) {
 }
 
 HdStatus hdrt_block_new(RtPool *p, size_t size, HdError *err, HdBlock **out) {
-  int32_t  cls = size <= RT_LARGEST ? class_of(size) : -1;
+  int32_t cls = size <= RT_LARGEST ? class_of(size) : -1;
   HdBlock *b = cls >= 0 ? p->free[cls] : NULL;
   if (b) {
     p->free[cls] = b->next;
@@ -73,7 +73,8 @@ HdStatus hdrt_block_new(RtPool *p, size_t size, HdError *err, HdBlock **out) {
   } else {
     b = block_make(p, cls >= 0 ? class_size(cls) : size, cls);
     if (!b)
-      return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for an array could not be had; arrays hold %zu now", size, p->used);
+      return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for an array could not be had; arrays hold %zu now", size,
+                      p->used);
   }
   p->used += b->size;
   *out = b;

@@ -33,7 +33,7 @@ struct RtThreads {
   _Alignas(64) _Atomic uint64_t cursor;
   /* The record of the job. */
   _Alignas(64) _Atomic(RtItemFn) fn;
-  _Atomic(void *)  job;
+  _Atomic(void *) job;
   _Atomic uint32_t count;
   /* Written by those who work. */
   _Alignas(64) _Atomic uint32_t done; /* items; a futex for the caller */
@@ -43,12 +43,12 @@ struct RtThreads {
   _Atomic uint32_t stop;
   _Atomic uint32_t taken; /* a caller has the workers */
 
-  uint64_t    epoch; /* of the caller that has the workers */
+  uint64_t epoch; /* of the caller that has the workers */
   HdAllocator mem;
-  void       *raw; /* the allocation, before alignment */
-  size_t      raw_size;
-  int32_t     nworkers;
-  pthread_t   worker[];
+  void *raw; /* the allocation, before alignment */
+  size_t raw_size;
+  int32_t nworkers;
+  pthread_t worker[];
 };
 
 int64_t hdrt_now(void) {
@@ -82,7 +82,7 @@ static void futex_wake(_Atomic uint32_t *word, int n) {
 
 typedef struct Claim {
   RtItemFn fn;
-  void    *job;
+  void *job;
   uint32_t item, count;
 } Claim;
 
@@ -121,7 +121,7 @@ static bool spin_for_work(RtThreads *t, Claim *c) {
 
 static void *worker_main(void *arg) {
   RtThreads *t = arg;
-  Claim      c;
+  Claim c;
   for (;;) {
     while (spin_for_work(t, &c)) work(t, &c);
     /* Announce the sleep, then look once more: the caller stores the cursor before it counts sleepers. */
@@ -214,7 +214,7 @@ HdStatus hdrt_threads_new(const HdAllocator *mem, int32_t count, HdError *err, R
   if (count < 1 || count > RT_MAX_THREADS)
     return hdb_fail(err, HD_ERR_OPTION, "threads", "wanted 1 to %d threads, got %d", RT_MAX_THREADS, count);
   size_t size = sizeof(RtThreads) + (size_t)(count - 1) * sizeof(pthread_t) + 64;
-  char  *raw = mem->resize(mem->user, NULL, 0, size);
+  char *raw = mem->resize(mem->user, NULL, 0, size);
   if (!raw) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for %d threads", size, count);
   RtThreads *t = (RtThreads *)(((uintptr_t)raw + 63) & ~(uintptr_t)63);
   memset(t, 0, sizeof *t);

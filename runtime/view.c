@@ -13,8 +13,8 @@ typedef struct Walk {
   int32_t ndim;
   int64_t length[HD_MAX_DIMS];
   int64_t stride[2][HD_MAX_DIMS];
-  char   *at[2];
-  size_t  elem;
+  char *at[2];
+  size_t elem;
 } Walk;
 
 static bool joins(const Walk *w, int32_t nviews, const RtView *v[2], int32_t axis) {
@@ -54,9 +54,9 @@ static void copy_strided(char *to, int64_t to_step, const char *from, int64_t fr
     for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, size);                              \
     return;
   switch (elem) {
-    RUN(1) RUN(2) RUN(4) RUN(8) RUN(12) RUN(16)
-  default:
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, elem);
+    RUN(1)
+    RUN(2) RUN(4) RUN(8) RUN(12) RUN(16) default : for (int64_t i = 0; i < n; i++)
+                                                       memcpy(to + i * to_step, from + i * from_step, elem);
   }
 #undef RUN
 }

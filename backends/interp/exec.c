@@ -23,7 +23,7 @@ static void copy(uint64_t *to, const uint64_t *from, uint64_t n) { memcpy(to, fr
 
 static void exec_elementwise(const InterpFrame *f, const IrInst *i) {
   const IrType *res = i->res[0]->type;
-  uint64_t     *r = hdinterp_leaves(f, i->res[0]);
+  uint64_t *r = hdinterp_leaves(f, i->res[0]);
   for (uint32_t k = 0; k < res->nleaves; k++) {
     uint64_t x[3] = {0, 0, 0};
     for (uint32_t n = 0; n < i->nargs; n++) x[n] = hdinterp_leaves(f, i->args[n])[k];
@@ -34,8 +34,8 @@ static void exec_elementwise(const InterpFrame *f, const IrInst *i) {
 static void exec_select(const InterpFrame *f, const IrInst *i) {
   const uint64_t *c = hdinterp_leaves(f, i->args[0]);
   const uint64_t *a = hdinterp_leaves(f, i->args[1]), *b = hdinterp_leaves(f, i->args[2]);
-  uint64_t       *r = hdinterp_leaves(f, i->res[0]);
-  bool            one = hdir_is_scalar(i->args[0]->type);
+  uint64_t *r = hdinterp_leaves(f, i->res[0]);
+  bool one = hdir_is_scalar(i->args[0]->type);
   for (uint32_t k = 0; k < i->res[0]->type->nleaves; k++) r[k] = c[one ? 0 : k] ? a[k] : b[k];
 }
 
@@ -59,7 +59,7 @@ static void exec_extract(const InterpFrame *f, const IrInst *i, int64_t part) {
 
 static void exec_insert(const InterpFrame *f, const IrInst *i, int64_t part, const IrValue *x) {
   const IrType *t = i->args[0]->type;
-  uint64_t     *r = hdinterp_leaves(f, i->res[0]);
+  uint64_t *r = hdinterp_leaves(f, i->res[0]);
   copy(r, hdinterp_leaves(f, i->args[0]), t->nleaves);
   if (part < 0 || part >= (int64_t)t->nparts) return;
   copy(r + hdinterp_part_leaf(t, (uint32_t)part), hdinterp_leaves(f, x), x->type->nleaves);
@@ -73,9 +73,9 @@ static const int64_t *array_lengths(const InterpFrame *f, const IrValue *array) 
 }
 
 static void exec_index(const InterpFrame *f, const IrInst *i) {
-  const IrType  *array = i->args[0]->type;
+  const IrType *array = i->args[0]->type;
   const int64_t *stride = array_lengths(f, i->args[0]) + array->rows;
-  uint64_t       data, elements = 0;
+  uint64_t data, elements = 0;
   memcpy(&data, (const void *)(uintptr_t)*hdinterp_leaves(f, i->args[0]), sizeof data);
   for (uint32_t k = 0; k < array->rows; k++) elements += (uint64_t)int_arg(f, i, k + 1) * (uint64_t)stride[k];
   *hdinterp_leaves(f, i->res[0]) = data + elements * array->elem->size;
@@ -105,7 +105,7 @@ static void exec_elem(const InterpFrame *f, const IrInst *i) {
 /* --- memory --- */
 
 static HdStatus address(const InterpThread *t, const InterpFrame *f, const IrInst *i, void **out) {
-  uint64_t      p = *hdinterp_leaves(f, i->args[0]);
+  uint64_t p = *hdinterp_leaves(f, i->args[0]);
   const IrType *ptr = i->args[0]->type;
   if (ptr->space == IR_LOCAL) {
     uint64_t at = p - (uint64_t)(uintptr_t)t->frames->locals;
@@ -149,9 +149,9 @@ static uint64_t atomic_new(const IrInst *i, const IrType *s, uint64_t old, uint6
 /* Threads run one after the other, so an atomic is a load and a store. */
 static HdStatus exec_atomic(const InterpThread *t, const InterpFrame *f, const IrInst *i) {
   const IrType *s = i->args[1]->type;
-  uint64_t      old, b = *hdinterp_leaves(f, i->args[1]);
-  uint64_t      c = i->nargs > 2 ? *hdinterp_leaves(f, i->args[2]) : 0;
-  void         *p;
+  uint64_t old, b = *hdinterp_leaves(f, i->args[1]);
+  uint64_t c = i->nargs > 2 ? *hdinterp_leaves(f, i->args[2]) : 0;
+  void *p;
   HD_TRY(address(t, f, i, &p));
   hdinterp_read(t->frames, s, p, &old);
   uint64_t now = atomic_new(i, s, old, b, c);

@@ -53,8 +53,7 @@ static const IrInst *next_round(InterpThread *t, InterpFrame *f, const IrInst *f
 static HdStatus enter(InterpThread *t, InterpFrame **f, const IrInst **i) {
   InterpFrame *callee = (*f)->callee[(*i)->id];
   if (callee->running) {
-    return hdb_fail(t->err, HD_ERR_UNSUPPORTED, (*i)->callee->name, "function '%s' calls itself",
-                    (*i)->callee->name);
+    return hdb_fail(t->err, HD_ERR_UNSUPPORTED, (*i)->callee->name, "function '%s' calls itself", (*i)->callee->name);
   }
   move(t, *f, *i, callee, callee->fn->body->params, callee->fn->body->nparams);
   callee->caller = *f;
@@ -95,9 +94,9 @@ static HdStatus step(InterpThread *t, InterpFrame **f, const IrInst **at) {
 /* --- threads --- */
 
 static HdStatus run_thread(InterpThread *t) {
-  InterpFrame  *f = t->frames->all[0];
+  InterpFrame *f = t->frames->all[0];
   const IrInst *i = f->fn->body->first;
-  uint64_t      limit = t->launch->max_steps;
+  uint64_t limit = t->launch->max_steps;
   f->running = true;
   for (uint64_t n = 0; i; n++) {
     if (limit && n == limit) return hdinterp_fault(t, i, "the thread runs longer than it may");

@@ -60,18 +60,18 @@ typedef struct Api {
 #define FIELD(f) __typeof__(&f) f;
   LLVM_FUNCTIONS(FIELD)
 #undef FIELD
-  bool     has_aarch64, has_nvptx;
-  void    *lib;
-  char     path[512];
-  char     version[24];
+  bool has_aarch64, has_nvptx;
+  void *lib;
+  char path[512];
+  char version[24];
   HdStatus status; /* of opening */
-  HdError  why;
+  HdError why;
 } Api;
 
 /* The one piece of process-wide state that LLVM forces on us: the open library. Written once, under once. */
-static Api            llvm;
+static Api llvm;
 static pthread_once_t once = PTHREAD_ONCE_INIT, once_nvptx = PTHREAD_ONCE_INIT;
-static bool           opened; /* set last; read by hdllvm_version only */
+static bool opened; /* set last; read by hdllvm_version only */
 
 static const char *const sonames[] = {"libLLVM.so.22.1", "libLLVM-22.so", "libLLVM.so.21.1", "libLLVM-21.so",
                                       "libLLVM.so.20.1", "libLLVM-20.so", "libLLVM.so.19.1", "libLLVM-19.so"};
@@ -127,15 +127,15 @@ static bool take(void *lib, char *why, size_t size) {
 }
 
 static bool try_open(const char *path, char *log, size_t size) {
-  char   why[256] = "";
+  char why[256] = "";
   size_t len = strlen(log);
-  void  *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!lib) {
     const char *e = dlerror();
     snprintf(why, sizeof why, "%s", e ? e : "it cannot be opened");
   } else if (take(lib, why, sizeof why)) {
     Dl_info info;
-    bool    known = dladdr((void *)(uintptr_t)llvm.LLVMContextCreate, &info) && info.dli_fname;
+    bool known = dladdr((void *)(uintptr_t)llvm.LLVMContextCreate, &info) && info.dli_fname;
     snprintf(llvm.path, sizeof llvm.path, "%s", known ? info.dli_fname : path);
     llvm.lib = lib;
     return true; /* never closed: LLVM does not survive that */
@@ -146,9 +146,9 @@ static bool try_open(const char *path, char *log, size_t size) {
 }
 
 static void open_once(void) {
-  char        log[480] = "";
+  char log[480] = "";
   const char *named = getenv("HEDDLE_LLVM");
-  bool        ok = false;
+  bool ok = false;
   if (named && *named) {
     ok = try_open(named, log, sizeof log);
   } else {
@@ -173,14 +173,14 @@ const char *hdllvm_version(const char **path) {
 /* --- one job --- */
 
 typedef struct Work {
-  const LlvmJob       *job;
-  HdError             *err;
-  LLVMContextRef       context;
-  LLVMModuleRef        module;
+  const LlvmJob *job;
+  HdError *err;
+  LLVMContextRef context;
+  LLVMModuleRef module;
   LLVMTargetMachineRef machine;
-  LLVMMemoryBufferRef  assembly, object;
-  char                *text;
-  char                 said[300]; /* LLVM's first error, from its handler */
+  LLVMMemoryBufferRef assembly, object;
+  char *text;
+  char said[300]; /* LLVM's first error, from its handler */
 } Work;
 
 static void heard(LLVMDiagnosticInfoRef info, void *user) {
@@ -204,7 +204,7 @@ static void init_nvptx(void) { llvm.has_nvptx = init_target(llvm.lib, "NVPTX"); 
 
 static HdStatus make_machine(Work *w) {
   LLVMTargetRef target;
-  char         *message = NULL;
+  char *message = NULL;
   if (strncmp(w->job->triple, "nvptx", 5) == 0) {
     pthread_once(&once_nvptx, init_nvptx);
     if (!llvm.has_nvptx)
@@ -219,7 +219,7 @@ static HdStatus make_machine(Work *w) {
 }
 
 static HdStatus parse(Work *w) {
-  char               *message = NULL;
+  char *message = NULL;
   LLVMMemoryBufferRef text =
       llvm.LLVMCreateMemoryBufferWithMemoryRangeCopy(w->job->text, w->job->text_len, w->job->name);
   if (llvm.LLVMParseIRInContext(w->context, text, &w->module, &message)) return fail(w, "parse", message);
@@ -277,7 +277,7 @@ static HdStatus work(Work *w, LlvmResult *out) {
 
 static void *copy_buffer(Arena *a, LLVMMemoryBufferRef b, size_t *size) {
   size_t n = llvm.LLVMGetBufferSize(b);
-  char  *p = hdb_alloc(a, n + 1);
+  char *p = hdb_alloc(a, n + 1);
   memcpy(p, llvm.LLVMGetBufferStart(b), n);
   p[n] = 0;
   *size = n;
@@ -302,9 +302,9 @@ static void clean(Work *w) {
 
 HdStatus hdllvm_run(const LlvmJob *job, Arena *a, HdError *err, LlvmResult *out) {
   HD_TRY(hdllvm_open(err));
-  Work       w = {.job = job, .err = err};
+  Work w = {.job = job, .err = err};
   LlvmResult result = {0};
-  jmp_buf   *outer = a->on_oom, here;
+  jmp_buf *outer = a->on_oom, here;
   w.context = llvm.LLVMContextCreate();
   llvm.LLVMContextSetDiagnosticHandler(w.context, heard, &w);
   HdStatus st = work(&w, &result);

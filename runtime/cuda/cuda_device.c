@@ -65,7 +65,8 @@ HdStatus hdcu_enter(CudaDevice *d, HdError *err) {
     return d->lost.status;
   }
   const CuDriver *cu = d->driver;
-  if (cu->pid != (int)getpid()) return hdcu_fail(cu, CU_NOT_INITIALIZED, "cuCtxPushCurrent", (CuWhere){d->name, NULL}, err);
+  if (cu->pid != (int)getpid())
+    return hdcu_fail(cu, CU_NOT_INITIALIZED, "cuCtxPushCurrent", (CuWhere){d->name, NULL}, err);
   if (!d->context) {
     CuContext context;
     CuResult code = cu->cuDevicePrimaryCtxRetain(&context, d->handle);

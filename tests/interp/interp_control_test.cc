@@ -8,7 +8,7 @@ using Ints = std::vector<int32_t>;
 // Runs a kernel of "%o: array<i32, 1>" on n threads; o[i] begins as i.
 Ints RunOn(int n, const std::string &body) {
   InterpKernel k(body);
-  Ints         o(n);
+  Ints o(n);
   for (int i = 0; i < n; i++) o[i] = i;
   k.Array(o);
   EXPECT_EQ(k.Run({n}), HD_OK) << k.error.detail;
@@ -33,7 +33,8 @@ TEST(InterpControl, IfGivesTheResultsOfTheSideTaken) {
   %t: i32 = add %r, %s
   store %p, %t
   return
-})"), (Ints{10, 11, 18, 17}));
+})"),
+            (Ints{10, 11, 18, 17}));
 }
 
 TEST(InterpControl, LoopCarriesAndPermutesValues) {
@@ -48,7 +49,8 @@ TEST(InterpControl, LoopCarriesAndPermutesValues) {
   }
   store %p, %f
   return
-})"), (Ints{0, 1, 1, 2, 3, 5, 8, 13}));
+})"),
+            (Ints{0, 1, 1, 2, 3, 5, 8, 13}));
 }
 
 TEST(InterpControl, ContinueAndBreakFromDeepInside) {
@@ -78,7 +80,8 @@ TEST(InterpControl, ContinueAndBreakFromDeepInside) {
   }
   store %p, %r
   return
-})"), (Ints{0, 25, 25}));
+})"),
+            (Ints{0, 25, 25}));
 }
 
 TEST(InterpControl, ScopeIsLeftFromInsideALoop) {
@@ -95,7 +98,8 @@ TEST(InterpControl, ScopeIsLeftFromInsideALoop) {
   }
   store %p, %r
   return
-})"), (Ints{1, 2, 2, 2}));
+})"),
+            (Ints{1, 2, 2, 2}));
 }
 
 TEST(InterpControl, ScopeThatEndsYields) {
@@ -107,7 +111,8 @@ TEST(InterpControl, ScopeThatEndsYields) {
   }
   store %p, %r
   return
-})"), (Ints{5, 6}));
+})"),
+            (Ints{5, 6}));
 }
 
 TEST(InterpControl, ReturnFromInsideLoopsEndsTheThread) {
@@ -125,7 +130,8 @@ TEST(InterpControl, ReturnFromInsideLoopsEndsTheThread) {
     unreachable
   }
   unreachable
-})"), (Ints{77, 77, 77}));
+})"),
+            (Ints{77, 77, 77}));
 }
 
 TEST(InterpControl, CallsReturnSeveralValuesFromAnyDepth) {
@@ -151,7 +157,8 @@ kernel @k(%o: array<i32, 1>) {
   %v: i32 = add %u, %x
   store %p, %v
   return
-})"), (Ints{1, 102, 323, 333}));
+})"),
+            (Ints{1, 102, 323, 333}));
 }
 
 TEST(InterpControl, CalleesOfOneFunctionAreCalledAgain) {
@@ -168,12 +175,13 @@ kernel @k(%o: array<i32, 1>) {
   %c: i32 = add %a, %b
   store %p, %c
   return
-})"), (Ints{18, 18}));
+})"),
+            (Ints{18, 18}));
 }
 
 TEST(InterpControl, DeepNestsDoNotUseTheStack) {
   std::string text = kHead;
-  const int   depth = 200;
+  const int depth = 200;
   for (int d = 0; d < depth; d++) text += "if true {\n";
   text += "store %p, 9i32\nyield\n";
   for (int d = 0; d < depth; d++) text += d + 1 < depth ? "} else { yield }\nyield\n" : "} else { yield }\n";
@@ -206,7 +214,10 @@ kernel @k(%o: array<i32, 3>) {
   EXPECT_EQ(o, (Ints{0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32}));
 }
 
-struct Report { const IrInst *inst; int64_t tid[4], index, limit; };
+struct Report {
+  const IrInst *inst;
+  int64_t tid[4], index, limit;
+};
 
 TEST(InterpControl, ReportsFailuresAndGoesOn) {
   InterpKernel k(R"(
@@ -221,7 +232,7 @@ kernel @k(%o: array<i32, 1>) {
   store %p, 1i32
   return
 })");
-  Ints                o(4);
+  Ints o(4);
   std::vector<Report> reports;
   k.Array(o);
   k.launch.user = &reports;

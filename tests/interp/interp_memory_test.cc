@@ -21,7 +21,7 @@ kernel @k(%x: array<vec<f32, 3>, 1>, %y: array<vec<f32, 3>, 1>, %m: array<vec<bo
   store %r, %c
   return
 })");
-  Floats  x = {1, 5, 3}, y = {2, 4, 3};
+  Floats x = {1, 5, 3}, y = {2, 4, 3};
   uint8_t m[4] = {9, 9, 9, 9};
   k.Array(x.data(), {1}, {1}).Array(y.data(), {1}, {1}).Array(m, {1}, {1});
   ASSERT_EQ(k.Run({1}), HD_OK) << k.error.detail;
@@ -100,7 +100,7 @@ kernel @k(%x: array<i32, 2>, %y: array<i64, 2>) {
   store %q, %u
   return
 })");
-  Ints                 x = {0, 1, 2, 3, 4, 5};
+  Ints x = {0, 1, 2, 3, 4, 5};
   std::vector<int64_t> y(12, -1);
   k.Array(x.data() + 5, {2, 3}, {-3, -1}).Array(y.data(), {2, 3}, {1, 4});
   ASSERT_EQ(k.Run({2, 3}), HD_OK) << k.error.detail;
@@ -153,7 +153,14 @@ kernel @k(%o: array<i32, 1>) {
 }
 
 TEST(InterpMemory, MembersOfStructsInMemory) {
-  struct S { int8_t a; double b; struct { float x[2]; int16_t h; } c[2]; };
+  struct S {
+    int8_t a;
+    double b;
+    struct {
+      float x[2];
+      int16_t h;
+    } c[2];
+  };
   InterpKernel k(R"(
 struct %C { x: vec<f32, 2>, h: i16 }
 struct %S { a: i8, b: f64, c: fixed<%C, 2> }
@@ -184,7 +191,12 @@ kernel @k(%o: array<%S, 1>) {
 }
 
 TEST(InterpMemory, ArraysInsideStructParameters) {
-  struct { int32_t n; int32_t pad; void *data; int64_t length, stride; } g;
+  struct {
+    int32_t n;
+    int32_t pad;
+    void *data;
+    int64_t length, stride;
+  } g;
   Ints x = {3, 4, 5};
   g = {2, 0, x.data(), 3, 1};
   InterpKernel k(R"(
@@ -208,18 +220,22 @@ kernel @k(%g: %G, %o: array<i32, 1>) {
   EXPECT_EQ(o[0], 5);
 }
 
-struct AtomicCase { const char *op; int32_t b, c, want; };
+struct AtomicCase {
+  const char *op;
+  int32_t b, c, want;
+};
 
 TEST(InterpMemory, AtomicsReturnTheOldValue) {
   const AtomicCase cases[] = {
-      {"atomic_add %p, %b", 3, 0, -2}, {"atomic_min %p, %b", -9, 0, -9}, {"atomic_max %p, %b", -9, 0, -5},
-      {"atomic_and %p, %b", 6, 0, 2},  {"atomic_or %p, %b", 4, 0, -1},   {"atomic_xor %p, %b", -1, 0, 4},
+      {"atomic_add %p, %b", 3, 0, -2}, {"atomic_min %p, %b", -9, 0, -9},    {"atomic_max %p, %b", -9, 0, -5},
+      {"atomic_and %p, %b", 6, 0, 2},  {"atomic_or %p, %b", 4, 0, -1},      {"atomic_xor %p, %b", -1, 0, 4},
       {"atomic_xchg %p, %b", 8, 0, 8}, {"atomic_cas %p, %b, %c", -5, 7, 7}, {"atomic_cas %p, %b, %c", 5, 7, -5}};
   for (const AtomicCase &a : cases) {
     InterpKernel k(std::string(R"(
 kernel @k(%x: array<i32, 1>, %b: i32, %c: i32) {
   %p: ptr<i32> = index %x, 0i32
-  %old: i32 = )") + a.op + R"(
+  %old: i32 = )") + a.op +
+                   R"(
   %q: ptr<i32> = index %x, 1i32
   store %q, %old
   return
@@ -276,7 +292,9 @@ kernel @k(%i: i32) {
 }
 
 TEST(InterpMemory, RunningOutOfMemoryIsAnError) {
-  struct Meter { int left; } meter = {0};
+  struct Meter {
+    int left;
+  } meter = {0};
   HdAllocator mem = {[](void *user, void *p, size_t old, size_t size) -> void * {
                        if (size && ((Meter *)user)->left-- <= 0) return nullptr;
                        return hdb_system_allocator.resize(hdb_system_allocator.user, p, old, size);
@@ -289,7 +307,7 @@ kernel @k() {
 })");
   ASSERT_EQ(k.Run({1}), HD_OK);
   HdStatus last = HD_ERR_NOMEM;
-  int      n = 0;
+  int n = 0;
   for (; n < 100 && last != HD_OK; n++) {
     meter.left = n;
     last = hdinterp_run(&k.launch, &mem, &k.error);

@@ -6,8 +6,8 @@
 
 namespace {
 
-constexpr float  kInf = std::numeric_limits<float>::infinity();
-constexpr float  kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr double kInf64 = std::numeric_limits<double>::infinity();
 
 // Runs "%r: R = line", where the line's operands are %a, %b, %c.
@@ -15,10 +15,10 @@ template <class R, class... A> R Op(const std::string &line, A... a) {
   std::string text = "kernel @k(%o: array<" + std::string(IrName<R>::name) + ", 1>";
   const char *type[] = {IrName<A>::name...};
   for (size_t k = 0; k < sizeof...(A); k++) text += std::string(", %") + char('a' + k) + ": " + type[k];
-  text += ") {\n  %r: " + std::string(IrName<R>::name) + " = " + line +
-          "\n  %p: ptr<" + IrName<R>::name + "> = index %o, 0i32\n  store %p, %r\n  return\n}\n";
+  text += ") {\n  %r: " + std::string(IrName<R>::name) + " = " + line + "\n  %p: ptr<" + IrName<R>::name +
+          "> = index %o, 0i32\n  store %p, %r\n  return\n}\n";
   InterpKernel k(text);
-  R            out[1];
+  R out[1];
   memset(out, 0xAA, sizeof out);
   k.Array(out, {1}, {1});
   (k.Value(a), ...);
@@ -77,7 +77,8 @@ TEST(InterpOps, FloatsRoundOnce) {
   EXPECT_EQ(Op<float>("fma %a, %b, %c", 1.00000011920929f, 1.00000011920929f, -1.00000023841858f),
             std::ldexp(1.0f, -46));
   EXPECT_EQ(Op<double>("fma %a, %b, %c", 1.0 + std::ldexp(1.0, -52), 1.0 + std::ldexp(1.0, -52),
-                       -(1.0 + std::ldexp(1.0, -51))), std::ldexp(1.0, -104));
+                       -(1.0 + std::ldexp(1.0, -51))),
+            std::ldexp(1.0, -104));
   EXPECT_EQ(Op<float>("div %a, %b", 1.0f, 3.0f), 0.333333343f);
   EXPECT_EQ(Op<float>("div %a, %b", 1.0f, 0.0f), kInf);
   EXPECT_EQ(Op<float>("sqrt %a", 2.0f), 1.41421354f);
@@ -87,8 +88,8 @@ TEST(InterpOps, FloatsRoundOnce) {
 }
 
 TEST(InterpOps, HalvesAreComputedInSingleAndRounded) {
-  EXPECT_EQ((Op<F16, F16, F16>("add %a, %b", {0x3C00}, {0x1000}).bits), 0x3C00); // 1 + 2^-11: a tie, to even
-  EXPECT_EQ((Op<F16, F16, F16>("mul %a, %b", {0x7BFF}, {0x4000}).bits), 0x7C00); // 65504 * 2 is infinite
+  EXPECT_EQ((Op<F16, F16, F16>("add %a, %b", {0x3C00}, {0x1000}).bits), 0x3C00);    // 1 + 2^-11: a tie, to even
+  EXPECT_EQ((Op<F16, F16, F16>("mul %a, %b", {0x7BFF}, {0x4000}).bits), 0x7C00);    // 65504 * 2 is infinite
   EXPECT_EQ((Op<BF16, BF16, BF16>("add %a, %b", {0x3F80}, {0x3B80}).bits), 0x3F80); // 1 + 2^-8: a tie, to even
   EXPECT_EQ((Op<BF16, BF16, BF16>("sub %a, %b", {0x4000}, {0x3F80}).bits), 0x3F80);
 }
@@ -132,7 +133,8 @@ TEST(InterpOps, Bits) {
 }
 
 TEST(InterpOps, ComparisonsOfNanAreFalse) {
-  for (const char *op : {"eq", "lt", "le", "gt", "ge"}) EXPECT_FALSE(Op<bool>(std::string(op) + " %a, %b", kNan, kNan)) << op;
+  for (const char *op : {"eq", "lt", "le", "gt", "ge"})
+    EXPECT_FALSE(Op<bool>(std::string(op) + " %a, %b", kNan, kNan)) << op;
   EXPECT_TRUE(Op<bool>("ne %a, %b", kNan, kNan));
   EXPECT_TRUE(Op<bool>("eq %a, %b", 0.0f, -0.0f));
   EXPECT_TRUE(Op<bool>("lt %a, %b", false, true));

@@ -170,8 +170,9 @@ TEST_F(ParseTest, LongNumbersAreBounded) {
 }
 
 TEST_F(ParseTest, TheRankOfALaunchIsKeptWhereItCannotBeSeen) {
-  const char *seen = "kernel @k() {\n  %i: i32 = tid 1\n  return\n}\n", *hidden = "kernel @k() rank 3 fast {\n  return\n}\n";
-  IrModule   *a = ParseGood(seen), *b = ParseGood(hidden);
+  const char *seen = "kernel @k() {\n  %i: i32 = tid 1\n  return\n}\n",
+             *hidden = "kernel @k() rank 3 fast {\n  return\n}\n";
+  IrModule *a = ParseGood(seen), *b = ParseGood(hidden);
   hdir_keep_rank(a->funcs[0]);
   EXPECT_EQ(hdir_launch_rank(a->funcs[0]), 2);
   EXPECT_EQ(Print(a), seen);

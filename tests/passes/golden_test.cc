@@ -25,7 +25,7 @@ struct Golden {
 };
 
 std::string Read(const fs::path &path) {
-  std::ifstream     file(path);
+  std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -33,7 +33,7 @@ std::string Read(const fs::path &path) {
 
 bool Split(const std::string &text, Golden *g) {
   const std::string head = "# pass: ";
-  size_t            end = text.find('\n'), mark = text.find(kMark);
+  size_t end = text.find('\n'), mark = text.find(kMark);
   if (text.compare(0, head.size(), head) != 0 || end == std::string::npos) return false;
   g->passes = text.substr(head.size(), end - head.size());
   g->input = text.substr(0, mark);
@@ -43,13 +43,13 @@ bool Split(const std::string &text, Golden *g) {
 
 // The module after the passes, or the error.
 std::string After(const Golden &g, const std::string &name) {
-  Arena       a;
-  jmp_buf     jb;
-  HdError     err = {};
+  Arena a;
+  jmp_buf jb;
+  HdError err = {};
   std::string out;
   hdb_arena_init(&a, &hdb_system_allocator);
   HDB_GUARD(&a, jb) {
-    IrModule  *m = nullptr;
+    IrModule *m = nullptr;
     OptContext cx = {};
     cx.err = &err;
     cx.verify = true;
@@ -85,7 +85,7 @@ class GoldenFile : public testing::TestWithParam<fs::path> {};
 
 TEST_P(GoldenFile, IsWhatThePassMakes) {
   const std::string text = Read(GetParam());
-  Golden            g;
+  Golden g;
   ASSERT_TRUE(Split(text, &g)) << GetParam() << " does not begin with '# pass: NAMES'";
   const std::string got = After(g, GetParam().filename().string());
   if (getenv("HEDDLE_ACCEPT") && got != g.expect) {

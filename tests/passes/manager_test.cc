@@ -24,7 +24,6 @@ kernel @k(%a: array<f32, 1>) {
 }
 )";
 
-
 class Manager : public testing::Test {
 protected:
   void SetUp() override { hdb_arena_init(&arena_, &hdb_system_allocator); }
@@ -32,20 +31,22 @@ protected:
 
   HdStatus Run(const char *passes) {
     volatile HdStatus status = HD_ERR_NOMEM;
-    jmp_buf           jb;
+    jmp_buf jb;
     cx_.err = &err_;
     HDB_GUARD(&arena_, jb) {
-      if (!module_) status = hdir_parse(&arena_, "m", kText, sizeof kText - 1, &err_, &module_);
-      else status = HD_OK;
+      if (!module_)
+        status = hdir_parse(&arena_, "m", kText, sizeof kText - 1, &err_, &module_);
+      else
+        status = HD_OK;
       if (status == HD_OK) status = hdopt_run(module_, passes, &cx_);
     }
     return status;
   }
 
-  Arena      arena_;
-  HdError    err_ = {};
+  Arena arena_;
+  HdError err_ = {};
   OptContext cx_ = {};
-  IrModule  *module_ = nullptr;
+  IrModule *module_ = nullptr;
 };
 
 TEST_F(Manager, NamesUnknownPassesAndTheKnownOnes) {
@@ -102,7 +103,7 @@ TEST_F(Manager, VerifiesAfterEachPassIfAsked) {
 }
 
 TEST_F(Manager, UsesTheScratchArenaItIsGiven) {
-  Arena   scratch;
+  Arena scratch;
   jmp_buf jb;
   hdb_arena_init(&scratch, &hdb_system_allocator);
   HDB_GUARD(&scratch, jb) {
@@ -110,9 +111,8 @@ TEST_F(Manager, UsesTheScratchArenaItIsGiven) {
     const char *before = hdb_strdup(&scratch, "mine");
     EXPECT_EQ(Run("cpu"), HD_OK);
     EXPECT_STREQ(before, "mine");
-  } else {
-    FAIL();
   }
+  else { FAIL(); }
   hdb_arena_free(&scratch);
 }
 

@@ -18,7 +18,7 @@ TEST_P(Preserve, EveryBitOfRandomPrograms) {
   diff::CheckOptions options;
   options.pipelines = {GetParam()};
   for (uint64_t seed = 1; seed <= kPrograms; seed++) {
-    auto          p = fuzz::Generate(seed);
+    auto p = fuzz::Generate(seed);
     diff::Verdict v = diff::Check(p->c, options);
     ASSERT_TRUE(v.valid) << "seed " << seed << ": " << v.failure;
     ASSERT_EQ(v.failure, "") << "seed " << seed << "\n" << diff::Text(p->c.module);
@@ -296,7 +296,7 @@ class PreserveRare : public testing::TestWithParam<Rare> {};
 
 TEST_P(PreserveRare, EveryBit) {
   std::string text = GetParam().text;
-  diff::Copy  copy(text);
+  diff::Copy copy(text);
   ASSERT_EQ(copy.problem, "");
   diff::Case c;
   c.module = copy.module;
@@ -333,14 +333,15 @@ std::string Objection(const IrInst *i) {
 
 TEST(Cpu, LeavesOnlyWhatTheBackendTakes) {
   for (uint64_t seed = 1; seed <= kPrograms; seed++) {
-    auto       p = fuzz::Generate(seed);
+    auto p = fuzz::Generate(seed);
     diff::Copy copy(p->c.module);
     ASSERT_EQ(copy.Run("cpu"), "");
     for (uint32_t k = 0; k < copy.module->nfuncs; k++) {
       const IrFunc *fn = copy.module->funcs[k];
       ASSERT_TRUE(fn->is_kernel);
       for (const IrInst *i = fn->body->first; i; i = hdir_inst_next(i)) {
-        ASSERT_EQ(Objection(i), "") << "seed " << seed << ", " << hdir_ops[i->op].name << "\n" << diff::Text(copy.module);
+        ASSERT_EQ(Objection(i), "") << "seed " << seed << ", " << hdir_ops[i->op].name << "\n"
+                                    << diff::Text(copy.module);
       }
     }
   }
@@ -349,7 +350,7 @@ TEST(Cpu, LeavesOnlyWhatTheBackendTakes) {
 // The same module gives the same text: nothing depends on addresses.
 TEST(Cpu, IsDeterministic) {
   for (uint64_t seed = 1; seed <= 20; seed++) {
-    auto       p = fuzz::Generate(seed);
+    auto p = fuzz::Generate(seed);
     diff::Copy a(p->c.module), b(p->c.module);
     a.Run("cpu");
     b.Run("cpu");

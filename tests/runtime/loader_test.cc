@@ -25,7 +25,7 @@ Bytes compile(const std::string &compiler, const std::string &source, const std:
   std::string c = std::string(dir) + "/k.c", o = std::string(dir) + "/k.o";
   std::ofstream(c) << source;
   std::string command = compiler + " " + flags + " -c " + c + " -o " + o + " >/dev/null 2>&1";
-  Bytes       bytes;
+  Bytes bytes;
   if (system(command.c_str()) == 0) {
     std::ifstream in(o, std::ios::binary);
     bytes.assign(std::istreambuf_iterator<char>(in), {});
@@ -65,7 +65,14 @@ double expected(int n, int calls) {
   static const float table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   double r = 40 + 2 * calls + calls;
   for (int i = 0; i < n; i++) r += (i & 1 ? table[4 + (i & 3)] : table[i & 7]) * 0.5;
-  switch (n) { case 1: r += 10; break; case 2: r -= 3; break; case 3: r *= 2; break; case 4: r += 7; break; case 5: r = -r; break; default: r += 100; }
+  switch (n) {
+  case 1: r += 10; break;
+  case 2: r -= 3; break;
+  case 3: r *= 2; break;
+  case 4: r += 7; break;
+  case 5: r = -r; break;
+  default: r += 100;
+  }
   return r * 2 + 3.25;
 }
 
@@ -101,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
 // --- refusals ---
 
 HdStatus try_load(const Bytes &o, HdError *err) {
-  RtImage  image = {};
+  RtImage image = {};
   HdStatus s = hdrt_image_load(o.data(), o.size(), "entry", err, &image);
   if (s == HD_OK) hdrt_image_free(&image);
   return s;
@@ -115,7 +122,8 @@ TEST(Loader, NamesWhatItDoesNotKnow) {
       {"extern int elsewhere; int entry(void) { return elsewhere; }", "-O1 -fPIC", "elsewhere"},
       {"__thread int t; int entry(void) { return t++; }", "-O1 -fPIC", "not known"},
       {"static int x[2]; int entry(int i) { return x[i & 1]++; }", "-O1 -fno-pic -mcmodel=small", "relocation"},
-      {"static void first(void) __attribute__((constructor)); static volatile int n; static void first(void) { n = 1; } int "
+      {"static void first(void) __attribute__((constructor)); static volatile int n; static void first(void) { n = 1; "
+       "} int "
        "entry(void) { return n; }",
        "-O1 -fPIC", "not known"},
       {"int other(void) { return 1; }", "-O1 -fPIC", "no function 'entry'"},
@@ -156,12 +164,12 @@ TEST(Loader, SurvivesDamage) {
     try_load(cut, &err);
   }
   std::mt19937 gen(3);
-  int          loaded = 0;
+  int loaded = 0;
   for (int round = 0; round < 20000; round++) {
     Bytes bad = o;
-    int   flips = 1 + static_cast<int>(gen() % 4);
+    int flips = 1 + static_cast<int>(gen() % 4);
     for (int k = 0; k < flips; k++) {
-      size_t at = gen() % 3 ? gen() % bad.size() : bad.size() - 1 - gen() % (64 * 16);  // the section headers stand last
+      size_t at = gen() % 3 ? gen() % bad.size() : bad.size() - 1 - gen() % (64 * 16); // the section headers stand last
       static const unsigned char values[] = {0, 1, 0xff, 0x7f, 0x80, 8};
       bad[at] = static_cast<char>(gen() % 2 ? values[gen() % 6] : gen());
     }
@@ -170,5 +178,5 @@ TEST(Loader, SurvivesDamage) {
   EXPECT_GT(loaded, 0) << "some damage does no harm, or the test tests nothing";
 }
 
-}  // namespace
+} // namespace
 #endif

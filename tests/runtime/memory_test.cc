@@ -12,8 +12,8 @@ namespace {
 // Knows every allocation, and can be told to have no more.
 struct Watched {
   std::map<void *, size_t> live;
-  size_t                   total = 0, limit = SIZE_MAX;
-  HdAllocator              mem = {resize, this};
+  size_t total = 0, limit = SIZE_MAX;
+  HdAllocator mem = {resize, this};
   static void *resize(void *user, void *p, size_t old_size, size_t size) {
     auto *w = static_cast<Watched *>(user);
     if (size == 0) {
@@ -34,7 +34,7 @@ struct Watched {
 
 TEST(Memory, BlocksAreAlignedAndPadded) {
   Watched w;
-  RtPool  pool;
+  RtPool pool;
   HdError err = {};
   hdrt_pool_init(&pool, &w.mem);
   for (size_t size : {size_t(0), size_t(1), size_t(64), size_t(65), size_t(80), size_t(4097), size_t(1) << 20,
@@ -45,7 +45,7 @@ TEST(Memory, BlocksAreAlignedAndPadded) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % RT_ALIGN, 0u);
     EXPECT_EQ(hdrt_block_pool(b), &pool);
     memset(data, 1, size);
-    volatile char sum = 0;  // AddressSanitizer watches
+    volatile char sum = 0; // AddressSanitizer watches
     for (int i = 1; i <= RT_PAD; i++) sum = sum + data[-i] + data[size + i - 1];
     hdrt_block_free(b);
   }
@@ -56,7 +56,7 @@ TEST(Memory, BlocksAreAlignedAndPadded) {
 
 TEST(Memory, ReusesTheBlockThatWasFreedLast) {
   Watched w;
-  RtPool  pool;
+  RtPool pool;
   HdError err = {};
   HdBlock *a, *b, *c;
   hdrt_pool_init(&pool, &w.mem);
@@ -79,7 +79,7 @@ TEST(Memory, ReusesTheBlockThatWasFreedLast) {
 
 TEST(Memory, GivesBackWhatItKeepsBeforeItFails) {
   Watched w;
-  RtPool  pool;
+  RtPool pool;
   HdError err = {};
   HdBlock *b, *big;
   w.limit = 100000;
@@ -97,7 +97,7 @@ TEST(Memory, GivesBackWhatItKeepsBeforeItFails) {
 
 TEST(Memory, RefusesSizesThatOverflow) {
   Watched w;
-  RtPool  pool;
+  RtPool pool;
   HdError err = {};
   HdBlock *b;
   hdrt_pool_init(&pool, &w.mem);
@@ -107,7 +107,7 @@ TEST(Memory, RefusesSizesThatOverflow) {
 
 TEST(Memory, ClassesHoldWhatTheyAreAskedFor) {
   Watched w;
-  RtPool  pool;
+  RtPool pool;
   HdError err = {};
   hdrt_pool_init(&pool, &w.mem);
   for (size_t size = 1; size < 3000000; size = size * 9 / 8 + 1) {
@@ -120,4 +120,4 @@ TEST(Memory, ClassesHoldWhatTheyAreAskedFor) {
   hdrt_pool_trim(&pool);
 }
 
-}  // namespace
+} // namespace

@@ -16,7 +16,7 @@ namespace {
 struct Pool {
   explicit Pool(int n) { EXPECT_EQ(hdrt_threads_new(&hdb_system_allocator, n, &err, &t), HD_OK); }
   ~Pool() { hdrt_threads_free(t); }
-  HdError    err = {};
+  HdError err = {};
   RtThreads *t = nullptr;
 };
 
@@ -51,7 +51,7 @@ TEST(Threads, KeepJobsApartWhenTheyFollowQuickly) {
   for (int round = 0; round < 20000; round++) {
     struct Job {
       std::atomic<int64_t> sum{0};
-      int64_t              scale;
+      int64_t scale;
       static void run(void *job, int64_t i) {
         auto *j = static_cast<Job *>(job);
         j->sum += i * j->scale;
@@ -65,9 +65,9 @@ TEST(Threads, KeepJobsApartWhenTheyFollowQuickly) {
 }
 
 TEST(Threads, ServeSeveralCallersAtOnce) {
-  Pool                     p(3);
+  Pool p(3);
   std::vector<std::thread> callers;
-  std::atomic<int>         wrong{0};
+  std::atomic<int> wrong{0};
   for (int c = 0; c < 4; c++)
     callers.emplace_back([&] {
       for (int round = 0; round < 500; round++) {
@@ -82,10 +82,10 @@ TEST(Threads, ServeSeveralCallersAtOnce) {
 
 TEST(Threads, WakeSleepersForLongWork) {
   Pool p(2);
-  usleep(20000);  // the worker sleeps by now
+  usleep(20000); // the worker sleeps by now
   std::atomic<int> others{0};
   struct Job {
-    std::thread::id   caller;
+    std::thread::id caller;
     std::atomic<int> *others;
     static void run(void *job, int64_t) {
       auto *j = static_cast<Job *>(job);
@@ -97,12 +97,12 @@ TEST(Threads, WakeSleepersForLongWork) {
   EXPECT_GT(others, 0);
   others = 0;
   usleep(20000);
-  hdrt_threads_run(p.t, 40, false, Job::run, &job);  // found to be long on the way
+  hdrt_threads_run(p.t, 40, false, Job::run, &job); // found to be long on the way
   EXPECT_GT(others, 0);
 }
 
 TEST(Threads, RefuseBadCounts) {
-  HdError    err = {};
+  HdError err = {};
   RtThreads *t = nullptr;
   EXPECT_EQ(hdrt_threads_new(&hdb_system_allocator, 0, &err, &t), HD_ERR_OPTION);
   EXPECT_EQ(hdrt_threads_new(&hdb_system_allocator, RT_MAX_THREADS + 1, &err, &t), HD_ERR_OPTION);
@@ -112,4 +112,4 @@ TEST(Threads, RefuseBadCounts) {
   hdrt_threads_free(nullptr);
 }
 
-}  // namespace
+} // namespace
