@@ -52,12 +52,16 @@ static void copy_strided(char *to, int64_t to_step, const char *from, int64_t fr
 #define RUN(size)                                                                                                      \
   case size:                                                                                                           \
     for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, size);                              \
-    return;
+    break
   switch (elem) {
-    RUN(1)
-    RUN(2)
-    RUN(4) RUN(8) RUN(12) RUN(16) default : for (int64_t i = 0; i < n; i++)
-                                                memcpy(to + i * to_step, from + i * from_step, elem);
+    RUN(1);
+    RUN(2);
+    RUN(4);
+    RUN(8);
+    RUN(12);
+    RUN(16);
+  default:
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, elem);
   }
 #undef RUN
 }
