@@ -38,7 +38,7 @@ int ptx_space_add(PtxSpace *s, u64 address, u64 size, void *host, unsigned flags
   u32 k = first_behind(s, address), gone = 0;
   for (u32 j = k; j < s->n && s->v[j].at < end; j++, gone++)
     if (s->v[j].host) return PTX_INVALID;
-  memmove(s->v + k, s->v + k + gone, (s->n - k - gone) * sizeof *s->v);
+  if (gone) memmove(s->v + k, s->v + k + gone, (s->n - k - gone) * sizeof *s->v);
   s->n -= gone;
   if (s->n == s->room) {
     s->room = s->room ? 2 * s->room : 64;
