@@ -91,10 +91,10 @@ TEST_F(Linalg, QuaternionsRotateAsTheirMatrices) {
   Program p(
       machine_,
       "kernel k(quat<f64> q[], quat<f64> r[], vec<f64, 3> v[], vec<f64, 3> a[], vec<f64, 3> b[], vec<f64, 3> c[], f64 "
-      "same[]) {"
+      "same[], vec<f64, 3> e[]) {"
       " let i = tid(); a[i] = rotate(q[i] * r[i], v[i]); b[i] = quat_to_matrix(q[i]) * (quat_to_matrix(r[i]) * v[i]);"
       " c[i] = rotate_inv(q[i], rotate(q[i], v[i])); same[i] = abs(dot(quat_from_matrix(quat_to_matrix(q[i])), q[i])); "
-      "}",
+      "e[i] = rotate(r[i], v[i]); }",
       machine_.cpu);
   auto q = UnitQuats(kRows), r = UnitQuats(kRows), v = Numbers(3 * kRows);
   std::vector<double> a(3 * kRows), b(3 * kRows), c(3 * kRows), same(kRows), e(3 * kRows);
