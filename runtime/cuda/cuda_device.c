@@ -48,10 +48,13 @@ HdStatus hdcu_device_init(CudaDevice *d, const CuDriver *driver, int32_t ordinal
 }
 
 void hdcu_device_end(CudaDevice *d) {
-  if (d->context && hdcu_enter(d, NULL) == HD_OK) {
+  if (d->context) {
+    bool entered = hdcu_enter(d, NULL) == HD_OK;
+    if (!entered && d->lost.status == HD_OK)
+      d->lost.status = HD_ERR_CUDA; /* a forked child: nothing of it is ours to free */
     hdcu_pool_trim(d);
-    hdcu_leave(d);
-    d->driver->cuDevicePrimaryCtxRelease(d->handle);
+    if (entered) hdcu_leave(d);
+    if (d->driver->pid == (int)getpid()) d->driver->cuDevicePrimaryCtxRelease(d->handle);
   }
   hdrt_device_end(&d->base);
   memset(d, 0, sizeof *d);
@@ -111,7 +114,6 @@ static HdStatus cuda_alloc(RtDevice *base, size_t size, HdError *err, HdBlock **
   return HD_OK;
 }
 
-/* Memory of a lost context went with it. */
 static void cuda_free(RtDevice *base, HdBlock *b) { hdcu_block_free((CudaDevice *)base, (CudaBlock *)b); }
 
 static HdStatus cuda_clear(RtDevice *base, void *data, size_t size, HdError *err) {

@@ -20,7 +20,7 @@ static int32_t class_of(size_t size) {
 }
 
 static void give_back(CudaDevice *d, CudaBlock *b) {
-  d->driver->cuMemFree(b->data);
+  if (d->lost.status == HD_OK) d->driver->cuMemFree(b->data); /* memory of a lost context went with it */
   d->base.mem->resize(d->base.mem->user, b, sizeof *b, 0);
 }
 
