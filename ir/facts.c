@@ -217,6 +217,21 @@ static IrFact result_fact(const Walk *w, const IrInst *i) {
 
 /* --- enders --- */
 
+/* Is `v` the same in every round of `loop`? */
+static bool invariant(const IrValue *v, const IrInst *loop) {
+  if (hdir_is_const(v)) return true;
+  const IrRegion *at = v->def ? v->def->region : v->region;
+  return !hdir_region_contains(loop->sub[0], at);
+}
+
+/* Lanes that leave `to` in different rounds of a loop in it bring what those rounds had. */
+static void bring_apart(Walk *w, const Open *to, const IrInst *ender) {
+  for (const Open *o = w->top; o != to; o = o->up) {
+    for (uint32_t k = 0; o->kind == IN_LOOP && k < ender->nargs; k++)
+      if (!invariant(ender->args[k], o->inst)) to->results[k].fact = varying(WHY(temporal), ender->args[k]->id);
+  }
+}
+
 static void bring(Walk *w, Meet *to, const IrInst *ender) {
   for (uint32_t k = 0; k < ender->nargs; k++) meet(w, &to[k], ender->args[k]);
 }
@@ -239,8 +254,10 @@ static void ender(Walk *w, const IrInst *i) {
     return;
   case IR_leave:
     x = innermost(w, IN_SCOPE);
-    if (split(w, x)) x->split_exit = x->parted = true;
     bring(w, x->results, i);
+    if (!split(w, x)) return;
+    x->split_exit = x->parted = true;
+    bring_apart(w, x, i);
     return;
   case IR_continue:
     x = innermost(w, IN_LOOP);
@@ -276,13 +293,6 @@ static void if_inst(Walk *w, IrInst *i) {
     else
       sink(w, i->res[k], m->fact);
   }
-}
-
-/* Is `v` the same in every round of `loop`? */
-static bool invariant(const IrValue *v, const IrInst *loop) {
-  if (hdir_is_const(v)) return true;
-  const IrRegion *at = v->def ? v->def->region : v->region;
-  return !hdir_region_contains(loop->sub[0], at);
 }
 
 static void loop_inst(Walk *w, IrInst *i) {
