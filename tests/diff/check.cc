@@ -95,7 +95,7 @@ private:
     const Inputs fresh = MakeInputs(c_, dim, layout, c_.seed);
     Inputs want = fresh;
     Faults true_faults, faults;
-    std::string problem = RunInterp(canon_.Find(c_.kernel), &want, c_.faults ? &true_faults : nullptr);
+    std::string problem = RunInterp(canon_.Find(c_.kernel), &want, c_.faults ? &true_faults : nullptr, true);
     if (!problem.empty()) return {false, Where(fresh, layout, "canon") + problem};
     for (const Rival &r : rivals_) {
       if (r.dense_only && layout != Layout::kDense) continue;

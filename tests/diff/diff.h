@@ -112,8 +112,9 @@ std::string Compare(const Inputs &want, const Inputs &got);
 // What asserts and checks reported, spelled: text, thread, index and limit.
 using Faults = std::set<std::string>;
 
-// --- ways to run; each returns "" or what went wrong. A fault is wrong, unless there is a set for it ---
-std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults = nullptr);
+// --- ways to run; each returns "" or what went wrong. A fault is wrong, unless there is a set
+// of faults. `owners`: an element of a kOwn array that two threads use is wrong too. ---
+std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults = nullptr, bool owners = false);
 
 std::string Text(const IrModule *m);
 std::string SpellFault(const char *text, const int64_t *tid, int64_t index, int64_t limit);

@@ -12,20 +12,48 @@ namespace {
 struct Watch {
   const Inputs *in;
   Faults failed; // asserts and checks that did
+  int32_t thread = 0;
+  std::vector<std::vector<int32_t>> owner; // of each byte of each array that has such: a thread and 1, or 0
+  bool shared = false;                     // two threads met at an element that should belong to one
 };
 
 void Report(void *user, const IrInst *i, const int64_t *tid, int64_t index, int64_t limit) {
   ((Watch *)user)->failed.insert(SpellFault(i->text, tid, index, limit));
 }
 
-// Whether an address lies in the memory of an array: between its first and its last element.
+bool Owned(Watch *w, size_t which, size_t at, size_t size) {
+  std::vector<int32_t> &owner = w->owner[which];
+  if (owner.empty()) owner.resize(w->in->buffers[which].bytes.size());
+  for (size_t k = at; k < at + size; k++) {
+    if (owner[k] && owner[k] != w->thread) w->shared = true;
+    owner[k] = w->thread;
+  }
+  return !w->shared;
+}
+
+// Whether an address lies in the memory of an array, between its first and its last element, and may be used by this thread.
 bool MayAccess(void *user, const void *address, size_t size) {
-  for (const Buffer &b : ((Watch *)user)->in->buffers) {
+  Watch *w = (Watch *)user;
+  for (size_t k = 0; k < w->in->buffers.size(); k++) {
+    const Buffer &b = w->in->buffers[k];
     if (b.alias >= 0) continue;
     int64_t at = (const uint8_t *)address - b.bytes.data();
-    if (at >= 128 && at + (int64_t)size <= (int64_t)b.bytes.size() - 128) return true;
+    if (at >= 128 && at + (int64_t)size <= (int64_t)b.bytes.size() - 128)
+      return b.role != Role::kOwn || w->owner.empty() || Owned(w, k, (size_t)at, size);
   }
   return false;
+}
+
+// One row; thread by thread if it matters which one it is.
+HdStatus RunRow(InterpLaunch *launch, Watch *w, int64_t n, HdError *err) {
+  const bool whole = w->owner.empty();
+  for (int64_t x = 0; x < n; x = launch->end) {
+    launch->begin = x;
+    launch->end = whole ? n : x + 1;
+    w->thread++;
+    HD_TRY(hdinterp_run(launch, &hdb_system_allocator, err));
+  }
+  return HD_OK;
 }
 
 // Runs f, which may allocate in `a`; false if there was no memory.
@@ -47,15 +75,15 @@ std::string SpellFault(const char *text, const int64_t *tid, int64_t index, int6
          std::to_string(limit);
 }
 
-std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults) {
-  Watch watch = {in, {}};
+std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults, bool owners) {
+  Watch watch;
+  watch.in = in;
+  if (owners) watch.owner.resize(in->buffers.size());
   HdError err = {};
   InterpLaunch launch = {};
   launch.kernel = kernel;
   launch.args = in->Bind();
   launch.ndim = (int32_t)in->dim.size();
-  launch.begin = 0;
-  launch.end = in->dim.back();
   launch.report = Report;
   launch.user = &watch;
   launch.max_steps = 4000000;
@@ -66,7 +94,9 @@ std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults) {
   for (int64_t row = 0; row < rows; row++) {
     int64_t rest = row;
     for (size_t k = in->dim.size() - 1; k-- > 0;) launch.at[k] = rest % in->dim[k], rest /= in->dim[k];
-    if (hdinterp_run(&launch, &hdb_system_allocator, &err) != HD_OK) return std::string("interpreter: ") + err.detail;
+    HdStatus status = RunRow(&launch, &watch, in->dim.back(), &err);
+    if (watch.shared) return "two threads use an element that should belong to one";
+    if (status != HD_OK) return std::string("interpreter: ") + err.detail;
   }
   if (faults) *faults = watch.failed;
   return faults || watch.failed.empty() ? "" : *watch.failed.begin();
