@@ -424,7 +424,8 @@ static bool has_value(FeLower *L, FeEx x, const FeExpr *e) {
 static FeEx expr_binary(FeLower *L, FeExpr *e) {
   if (e->op == TK_ANDAND || e->op == TK_OROR) return expr_logic(L, e);
   FeEx x = hdfe_expr(L, e->a), y = hdfe_expr(L, e->b);
-  if (!has_value(L, x, e->a) | !has_value(L, y, e->b)) return hdfe_ex_error();
+  bool left = has_value(L, x, e->a), right = has_value(L, y, e->b); /* both speak up */
+  if (!left || !right) return hdfe_ex_error();
   hdfe_at(L, e->at);
   return hdfe_binary(L, e->op, x, y, e);
 }

@@ -16,10 +16,16 @@ typedef uint64_t u64;
 __extension__ typedef __int128 i128;
 __extension__ typedef unsigned __int128 u128;
 
+#ifdef __clang__
+#define NO_ALIAS
+#else
+#define NO_ALIAS _Pragma("GCC ivdep")
+#endif
+
 /* `body` for each lane of m, in `l`. Columns are the same or apart, so lanes do not depend on each other. */
 #define EACH_LANE(body)                                                                                                \
   if (m == FULL) {                                                                                                     \
-    _Pragma("GCC ivdep") for (int l = 0; l < LANES; l++) { body; }                                                     \
+    NO_ALIAS for (int l = 0; l < LANES; l++) { body; }                                                                 \
   } else {                                                                                                             \
     for (u32 rest = m; rest; rest &= rest - 1) {                                                                       \
       int l = __builtin_ctz(rest);                                                                                     \

@@ -14,9 +14,15 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 
+#ifdef __clang__
+#define NO_ALIAS
+#else
+#define NO_ALIAS _Pragma("GCC ivdep")
+#endif
+
 #define EACH_LANE(body)                                                                                                \
   if (m == FULL) {                                                                                                     \
-    _Pragma("GCC ivdep") for (int l = 0; l < LANES; l++) { body; }                                                     \
+    NO_ALIAS for (int l = 0; l < LANES; l++) { body; }                                                                 \
   } else {                                                                                                             \
     for (u32 rest = m; rest; rest &= rest - 1) {                                                                       \
       int l = __builtin_ctz(rest);                                                                                     \
