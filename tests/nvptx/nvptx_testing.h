@@ -151,8 +151,10 @@ inline bool IsElementwise(int op) {
   return hdir_ops[op].effect == FX_PURE && op <= IR_ge; // arithmetic, bits, comparison; the rest has cases of its own
 }
 
-// A kernel with all ops on a type: inputs a, b, c, and an output for each op. `outputs` gets the types of these.
-inline std::string AllOps(size_t t, std::vector<size_t> *outputs, std::vector<std::string> *names = nullptr) {
+// A kernel with all ops on a type: inputs a, b, c, and an output for each op. `outputs` gets the types of these. `first`
+// and `second` are the first two operands: a constant, or "%a", "%b".
+inline std::string AllOps(size_t t, std::vector<size_t> *outputs, std::vector<std::string> *names = nullptr,
+                          const std::string &first = "%a", const std::string &second = "%b") {
   outputs->clear();
   std::string ty = Types()[t], head = "kernel @ops_" + ty + "(", body = "  %i: i32 = tid 0\n";
   for (const char *v : {"a", "b", "c"}) {
@@ -173,9 +175,9 @@ inline std::string AllOps(size_t t, std::vector<size_t> *outputs, std::vector<st
     if (!IsElementwise(op) || !Takes(r, t)) continue;
     size_t n = strlen(r.operands);
     add(r.name, r.result[0] == 'b' ? 0 : t, "",
-        std::string(r.name) + " %a" + (n > 1 ? ", %b" : "") + (n > 2 ? ", %c" : ""));
+        std::string(r.name) + " " + first + (n > 1 ? ", " + second : "") + (n > 2 ? ", %c" : ""));
   }
-  add("select", t, "  %rc: bool = ne %a, %b\n", "select %rc, %a, %c");
+  add("select", t, "  %rc: bool = lt " + first + ", " + second + "\n", "select %rc, " + first + ", " + second);
   for (size_t to = 0; to < Types().size(); to++) {
     if (to == t) continue;
     add("cvt " + Types()[to], to, "", "cvt %a");
