@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/llvm/llvm_door.h"
 #include "backends/nvptx/nvptx.h"
 #include "passes/passes.h"
 
@@ -90,6 +91,13 @@ inline std::string Llvm(const std::string &text, Options o = Options()) {
   PtxCode c = m.Compile(m.Kernel(), o);
   EXPECT_EQ(m.status, HD_OK) << o.target << ": " << m.err.detail;
   return c.llvm ? c.llvm : "";
+}
+
+// Before 22 not every target is known, and code for an older one is made instead.
+inline bool IsNewLlvm() {
+  HdError     err = {};
+  const char *version = hdllvm_open(&err) == HD_OK ? hdllvm_version(nullptr) : nullptr;
+  return version && atoi(version) >= 22;
 }
 
 // --- ptxas ---

@@ -43,11 +43,26 @@ TEST(Target, HasTheOldestPtxVersionThatKnowsIt) {
                                                         {"sm_100", "8.6"}, {"sm_103", "8.8"}, {"sm_120", "8.7"}};
   ASSERT_EQ(Targets().size(), std::size(want));
   for (const auto &[target, version] : want) {
+    if (!IsNewLlvm() && atoi(target + 3) >= 100) continue;
     Options o;
     o.target = target;
     std::string ptx = Ptx(kCopy, o);
     EXPECT_NE(ptx.find(std::string(".version ") + version + "\n.target " + target + "\n"), std::string::npos) << ptx;
   }
+}
+
+// LLVM would end the process on a target that it does not know.
+TEST(Target, ThatLlvmDoesNotKnowGetsCodeForAnOlderOne) {
+  Module m(kCopy);
+  Options o;
+  o.target = "sm_120";
+  PtxCode c = m.Compile(m.Kernel(), o);
+  ASSERT_EQ(m.status, HD_OK) << m.err.detail;
+  if (IsNewLlvm())
+    EXPECT_EQ(c.sm, 120);
+  else
+    EXPECT_EQ(c.sm, 90);
+  EXPECT_NE(std::string(c.ptx).find(".target sm_" + std::to_string(c.sm)), std::string::npos) << c.ptx;
 }
 
 TEST(Target, ThatIsUnknownIsRefusedWithAllNames) {
@@ -108,6 +123,7 @@ TEST(Code, RefusesMoreParametersThanFit) {
   m.Compile(m.Kernel(), o);
   EXPECT_EQ(m.status, HD_ERR_UNSUPPORTED);
   EXPECT_NE(std::string(m.err.detail).find("4800 bytes"), std::string::npos) << m.err.detail;
+  if (!IsNewLlvm()) return;
   o.target = "sm_100";
   m.Compile(m.Kernel(), o);
   EXPECT_EQ(m.status, HD_OK) << m.err.detail;
@@ -175,6 +191,7 @@ TEST(Exact, ProductsAndSumsAreNotJoinedHere) {
 }
 
 TEST(Fast, TakesApproximateDivisionAndRoots) {
+  if (!IsNewLlvm()) GTEST_SKIP() << "LLVM 19 rounds them correctly in either mode";
   std::vector<size_t> outputs;
   Options o;
   o.ptx.fast = true;
@@ -193,7 +210,7 @@ TEST(Loads, TakeTheReadOnlyPathWhereNothingOfTheTypeIsWritten) {
   other.replace(at, 23, "%q: ptr<u32> = index %y");
   at = other.find("store %q, %v");
   other.replace(at, 12, "%u: u32 = bitcast %v\n  store %q, %u");
-  EXPECT_NE(Ptx(other).find("ld.global.nc.b32"), std::string::npos) << Ptx(other);
+  EXPECT_NE(Ptx(other).find("ld.global.nc."), std::string::npos) << Ptx(other);
 }
 
 } // namespace
