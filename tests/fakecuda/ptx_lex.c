@@ -230,6 +230,7 @@ Symbol *ptx_declare(Parser *p, uint32_t name, SymKind kind) {
   Symbol *s = ptx_arena(p->m, sizeof *s);
   *s = (Symbol){.kind = kind, .scope = p->scope, .name = name, .hidden = e->symbol};
   e->symbol = s;
+  if (p->scope == 0) return s; /* a function's name, between its results and its parameters, is not of their braces */
   GROW(p->scoped, p->nscoped, p->scoped_room);
   p->scoped[p->nscoped++] = name;
   return s;

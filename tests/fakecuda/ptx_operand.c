@@ -129,9 +129,10 @@ bool ptx_operand(Parser *p, Operand *o) {
     o->negated = !o->negated;
     return !p->failed;
   }
-  bool minus = ptx_skip(p, '-');
+  bool minus = ptx_skip(p, '-'), flip = !minus && ptx_skip(p, '~');
+  if (flip && p->tok.kind != TOK_INT) return FAIL(p, "'~' is for integers");
   switch (p->tok.kind) {
-  case TOK_INT: o->kind = OP_INT, o->bits = minus ? 0 - p->tok.bits : p->tok.bits; break;
+  case TOK_INT: o->kind = OP_INT, o->bits = minus ? 0 - p->tok.bits : flip ? ~p->tok.bits : p->tok.bits; break;
   case TOK_F32: o->kind = OP_F32, o->bits = p->tok.bits ^ (minus ? 0x80000000u : 0); break;
   case TOK_F64: o->kind = OP_F64, o->bits = p->tok.bits ^ (minus ? 1ull << 63 : 0); break;
   case TOK_NAME:
@@ -253,8 +254,31 @@ static void memory_var(Parser *p, const Operand *o, Ins *x) {
   x->a = ptx_const_address(p, 8, o->bits, o->at, UINT32_MAX, false);
 }
 
+/* `name[index]`: an element of an array, its index in elements. */
+static bool memory_element(Parser *p, Ins *x) {
+  const Symbol *s = ptx_find(p, p->tok.at, p->tok.n);
+  Operand array, index;
+  if (!s || (s->kind != SYM_VAR && s->kind != SYM_FRAME) || !ptx_operand(p, &array))
+    return FAIL(p, "an array expected");
+  if (!ptx_want(p, '[') || !ptx_operand(p, &index) || !ptx_want(p, ']')) return false;
+  uint32_t size = ptx_types[s->kind == SYM_VAR ? p->m->vars[s->at].type : s->type].bytes;
+  if (array.kind == OP_VAR && p->m->vars[array.at].space != x->space)
+    return FAIL(p, "the array lies in another state space");
+  if (array.kind == OP_FRAME && x->space != SP_LOCAL && x->space != SP_PARAM)
+    return FAIL(p, "local memory in another state space");
+  bool wide = index.kind == OP_REG && ptx_types[index.type].bytes == 8;
+  uint32_t base = ptx_source(p, &array, PT_B64), by = ptx_source(p, &index, wide ? PT_B64 : PT_B32);
+  uint32_t scale = ptx_const(p, wide ? 8 : 4, size), at = ptx_new_reg(p, PT_B64);
+  if (p->failed) return false;
+  Ins *sum = ptx_emit(p, ptx_alu(wide ? AL_MAD_LO : AL_MAD_WIDE, wide ? PT_U64 : PT_U32));
+  sum->d = at, sum->a = by, sum->b = scale, sum->c = base, sum->wide = 1;
+  x->base = BASE_R64, x->a = at, x->imm = 0;
+  return true;
+}
+
 bool ptx_memory(Parser *p, Ins *x) {
   Operand o;
+  if (p->tok.kind == TOK_NAME) return memory_element(p, x);
   if (!ptx_want(p, '[') || !ptx_operand(p, &o)) return false;
   x->imm = 0, x->base = BASE_NONE, x->a = 0;
   switch (o.kind) {
