@@ -79,6 +79,8 @@ typedef struct FkPool {
   uint64_t values[16];
   uint64_t used, used_high;
   bool     own;              /* made by cuMemPoolCreate                                                        */
+  bool     seen[FK_DEVICES]; /* by other devices                                                               */
+  struct FkPool *next;
 } FkPool;
 
 typedef struct FkDevice {
@@ -173,6 +175,7 @@ typedef struct FkState {
   FkDevice   device[FK_DEVICES];
   FkContext *contexts;
   FkBlock   *blocks;
+  FkPool    *pools;
   uint64_t   random, ids;
   char       fault[600];     /* the last one in words                                                          */
   uint64_t   launches, threads;
@@ -219,6 +222,7 @@ FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align
 void     fk_block_free(FkBlock *b);
 void     fk_blocks_of(FkContext *c, bool modules_too);   /* free what a context owns */
 void     fk_see_peer(int from, int to, bool on);
+void     fk_see_block(int from, FkBlock *b, bool on);
 /* The memory behind an address of a device or the host; NULL if a device's is not valid. */
 uint8_t *fk_host_of(uint64_t address, uint64_t size);
 bool     fk_is_device(uint64_t address);                 /* in the range of any device */

@@ -5,11 +5,66 @@
 
 #include "tests/fakecuda/fake.h"
 
-/* A name with _v2 came with CUDA 3.2 or 4.0, but for these. */
-static int second_form_since(const char *name) {
-  if (strcmp(name, "cuDeviceGetUuid") == 0) return 11040;
-  if (strncmp(name, "cuDevicePrimaryCtx", 18) == 0) return 11000;
-  return 3020;
+/* --- what is exported and not simulated --- */
+
+static int absent(const char *name) {
+  __attribute__((cleanup(fk_leave))) FkLock lock = fk_enter(name, false);
+  if (!lock.code) fk_log("%s is not simulated", name);
+  return lock.code ? lock.code : CU_NOT_SUPPORTED;
+}
+#define N(name)                                                                                                        \
+  FK_API int name(void);                                                                                               \
+  FK_API int name(void) { return absent(#name); }
+#include "tests/fakecuda/fake_absent.def"
+#undef N
+
+static bool is_simulated(const char *symbol) {
+  static const char *const names[] = {
+#define N(name) #name,
+#include "tests/fakecuda/fake_absent.def"
+#undef N
+  };
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (strcmp(names[k], symbol) == 0) return false;
+  return true;
+}
+
+/* --- by name and version --- */
+
+/* The version of CUDA in which a function appeared, where that matters: patterns, the first that fits. */
+static int since(const char *symbol) {
+  static const struct {
+    const char *pattern;
+    int version;
+  } rows[] = {
+      {"cuEventElapsedTime_v2", 12080},
+      {"cuGetProcAddress_v2", 12000},
+      {"cuGetProcAddress", 11030},
+      {"cuDeviceGetUuid_v2", 11040},
+      {"cuDeviceGetUuid", 9020},
+      {"cuDevicePrimaryCtx*_v2", 11000},
+      {"cuDevicePrimaryCtx*", 7000},
+      {"cuMemAllocAsync", 11020},
+      {"cuMemAllocFromPoolAsync", 11020},
+      {"cuMemFreeAsync", 11020},
+      {"cuMemPool*", 11020},
+      {"cuDevice*MemPool", 11020},
+      {"cuLaunchKernelEx", 11060},
+      {"cuLaunchCooperativeKernel", 9000},
+      {"cuLaunchHostFunc", 10000},
+      {"cuEventRecordWithFlags", 11010},
+      {"cuStreamGetId", 12000},
+      {"cuStreamGetDevice", 12080},
+      {"cuStreamGetCtx", 9020},
+      {"cuModuleGetLoadingMode", 11070},
+      {"cuFuncGetModule", 11000},
+      {"cuFuncSetAttribute", 9000},
+      {"cuMem*_v2", 3020},
+      {"*_v2", 3020},
+  };
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+    if (fk_matches(rows[k].pattern, symbol)) return rows[k].version;
+  return 2000;
 }
 
 static bool is_missing(const char *name) {
@@ -20,24 +75,33 @@ static bool is_missing(const char *name) {
   return false;
 }
 
-static void *find(const char *name, int version) {
+static void *symbol(void *library, const char *name, int version, bool *too_new) {
+  void *p = is_simulated(name) ? dlsym(library, name) : NULL;
+  if (p && since(name) > version) *too_new = true, p = NULL;
+  return p;
+}
+
+/* The newest form of a function that this version of CUDA has. */
+static void *find(const char *name, int version, bool *too_new) {
   Dl_info self;
   char second[96];
-  if (is_missing(name) || version > fk.config.driver || !dladdr(&fk, &self)) return NULL;
+  *too_new = false;
+  if (is_missing(name) || !dladdr(&fk, &self)) return NULL;
   void *library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   if (!library) return NULL;
   snprintf(second, sizeof second, "%s_v2", name);
-  void *p = version >= second_form_since(name) ? dlsym(library, second) : NULL;
-  if (!p) p = dlsym(library, name);
+  void *p = symbol(library, second, version, too_new);
+  if (!p) p = symbol(library, name, version, too_new);
   dlclose(library);
   return p;
 }
 
 static int look_up(const char *name, void **out, int version, int *status) {
-  enum { FOUND = 0, ABSENT = 1 };
-  if (!name || !out) return CU_INVALID_VALUE;
-  *out = find(name, version);
-  if (status) *status = *out ? FOUND : ABSENT;
+  enum { FOUND = 0, ABSENT = 1, TOO_NEW = 2 };
+  bool too_new;
+  if (!name || !out || version > fk.config.driver) return CU_INVALID_VALUE;
+  *out = find(name, version, &too_new);
+  if (status) *status = *out ? FOUND : too_new ? TOO_NEW : ABSENT;
   return *out ? CU_OK : CU_NOT_FOUND;
 }
 

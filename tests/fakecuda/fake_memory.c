@@ -1,4 +1,4 @@
-/* tests/fakecuda/fake_memory.c -- allocations, and copies and settings as work of streams. */
+/* tests/fakecuda/fake_memory.c -- blocks of memory: where they lie, who sees them, allocating and freeing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@ uint8_t *fk_host_of(uint64_t address, uint64_t size) {
 }
 
 static bool sees(const FkContext *c, const FkBlock *b) {
-  return b->where != FK_ON_DEVICE || b->device == c->device || c->peers[b->device];
+  return b->where != FK_ON_DEVICE || b->device == c->device || c->peers[b->device] ||
+         (b->pool && b->pool->seen[c->device]);
 }
 
 FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align, FkPool *pool, const char *what,
@@ -64,8 +65,16 @@ void fk_block_free(FkBlock *b) {
       *p = b->next;
       break;
     }
-  free(b->host);
+  if (b->pool) b->pool->used -= b->size;
+  if (b->where != FK_REGISTERED) free(b->host);
   free(b);
+}
+
+void fk_see_block(int from, FkBlock *b, bool on) {
+  if (on)
+    ptx_space_add(fk.device[from].space, b->at, b->size, b->host, 0, "a peer's memory");
+  else
+    ptx_space_drop(fk.device[from].space, b->at);
 }
 
 void fk_blocks_of(FkContext *c, bool modules_too) {
@@ -77,11 +86,7 @@ void fk_blocks_of(FkContext *c, bool modules_too) {
 
 void fk_see_peer(int from, int to, bool on) {
   for (FkBlock *b = fk.blocks; b; b = b->next) {
-    if (b->where != FK_ON_DEVICE || b->device != to) continue;
-    if (on)
-      ptx_space_add(fk.device[from].space, b->at, b->size, b->host, 0, "a peer's memory");
-    else
-      ptx_space_drop(fk.device[from].space, b->at);
+    if (b->where == FK_ON_DEVICE && b->device == to) fk_see_block(from, b, on);
   }
 }
 
@@ -107,7 +112,7 @@ FK_API int cuMemAlloc_v2(CuPtr *out, size_t size) {
 
 static int free_block(uint64_t at, FkWhere where) {
   for (FkBlock *b = fk.blocks; b; b = b->next) {
-    if (b->at != at || b->where != where || b->module) continue;
+    if (b->at != at || b->where != where || b->module || b->freeing) continue;
     fk_drain_all(b->context); /* as the driver, which waits for the device */
     fk_block_free(b);
     return CU_OK;
@@ -117,7 +122,8 @@ static int free_block(uint64_t at, FkWhere where) {
 
 FK_API int cuMemFree_v2(CuPtr p) {
   ENTER_CONTEXT();
-  return p ? free_block(p, FK_ON_DEVICE) : CU_OK;
+  FkBlock *b = fk_block_at(p, 1);
+  return p ? free_block(p, b && b->where == FK_MANAGED ? FK_MANAGED : FK_ON_DEVICE) : CU_OK;
 }
 
 static int host_new(FkContext *c, void **out, size_t size) {
@@ -140,132 +146,22 @@ FK_API int cuMemFreeHost(void *p) {
   return free_block((uint64_t)(uintptr_t)p, FK_ON_HOST);
 }
 
+/* Rows begin at multiples of 512 bytes. */
+FK_API int cuMemAllocPitch_v2(CuPtr *out, size_t *pitch, size_t width, size_t height, unsigned element) {
+  ENTER_CONTEXT();
+  int code;
+  if (!out || !pitch || !width || !height || (element != 4 && element != 8 && element != 16)) return CU_INVALID_VALUE;
+  size_t row = (width + 511) / 512 * 512;
+  FkBlock *b = fk_block_new(ctx, FK_ON_DEVICE, row * height, 512, NULL, "cuMemAllocPitch", &code);
+  if (b) *out = b->at, *pitch = row;
+  return code;
+}
+
 FK_API int cuMemGetAddressRange_v2(CuPtr *base, size_t *size, CuPtr p) {
   ENTER_CONTEXT();
   const FkBlock *b = fk_block_at(p, 1);
-  if (!b || b->where != FK_ON_DEVICE) return CU_NOT_FOUND;
+  if (!b) return CU_NOT_FOUND;
   if (base) *base = b->at;
   if (size) *size = b->size;
   return CU_OK;
-}
-
-/* --- copies --- */
-
-/* Is the memory what the call says that it is? */
-static bool is_there(uint64_t at, uint64_t size, bool device) {
-  if (device != fk_is_device(at)) return false;
-  return !device || fk_block_at(at, size);
-}
-
-/* Rows of `width` bytes; pageable memory of the host is read when the call is made. */
-static int copy(FkContext *c, void *stream, bool wait, uint64_t to, bool to_device, uint64_t to_pitch, uint64_t from,
-                bool from_device, uint64_t from_pitch, uint64_t width, uint64_t height) {
-  FkStream *s = fk_stream(c, stream);
-  if (!s) return CU_INVALID_HANDLE;
-  if (!width || !height) return CU_OK;
-  if (!is_there(to, (height - 1) * to_pitch + width, to_device)) return CU_INVALID_VALUE;
-  if (!is_there(from, (height - 1) * from_pitch + width, from_device)) return CU_INVALID_VALUE;
-  FkOp *op = fk_op(FK_COPY);
-  op->to = to, op->from = from, op->width = width, op->height = height, op->to_pitch = to_pitch,
-  op->from_pitch = from_pitch;
-  if (!from_device && !fk_block_at(from, 1)) {
-    op->staged = fk_new(width * height);
-    for (uint64_t k = 0; k < height; k++)
-      memcpy(op->staged + k * width, (const uint8_t *)(uintptr_t)(from + k * from_pitch), width);
-    op->from_pitch = width;
-  }
-  fk_submit(s, op);
-  return wait ? fk_drain(s, s->submitted) : CU_OK;
-}
-
-FK_API int cuMemcpyHtoDAsync_v2(CuPtr to, const void *from, size_t size, void *stream) {
-  ENTER_CONTEXT();
-  return copy(ctx, stream, false, to, true, size, (uint64_t)(uintptr_t)from, false, size, size, 1);
-}
-FK_API int cuMemcpyHtoD_v2(CuPtr to, const void *from, size_t size) {
-  ENTER_CONTEXT();
-  return copy(ctx, NULL, true, to, true, size, (uint64_t)(uintptr_t)from, false, size, size, 1);
-}
-FK_API int cuMemcpyDtoHAsync_v2(void *to, CuPtr from, size_t size, void *stream) {
-  ENTER_CONTEXT();
-  return copy(ctx, stream, false, (uint64_t)(uintptr_t)to, false, size, from, true, size, size, 1);
-}
-FK_API int cuMemcpyDtoH_v2(void *to, CuPtr from, size_t size) {
-  ENTER_CONTEXT();
-  return copy(ctx, NULL, true, (uint64_t)(uintptr_t)to, false, size, from, true, size, size, 1);
-}
-FK_API int cuMemcpyDtoDAsync_v2(CuPtr to, CuPtr from, size_t size, void *stream) {
-  ENTER_CONTEXT();
-  return copy(ctx, stream, false, to, true, size, from, true, size, size, 1);
-}
-FK_API int cuMemcpyDtoD_v2(CuPtr to, CuPtr from, size_t size) {
-  ENTER_CONTEXT();
-  return copy(ctx, NULL, true, to, true, size, from, true, size, size, 1);
-}
-FK_API int cuMemcpyPeerAsync(CuPtr to, void *to_context, CuPtr from, void *from_context, size_t size, void *stream) {
-  ENTER_CONTEXT();
-  if (!fk_context(to_context) || !fk_context(from_context)) return CU_INVALID_CONTEXT;
-  return copy(ctx, stream, false, to, true, size, from, true, size, size, 1);
-}
-
-typedef struct Copy2D {
-  size_t from_x, from_y;
-  unsigned from_kind;
-  const void *from_host;
-  CuPtr from_device;
-  void *from_array;
-  size_t from_pitch;
-  size_t to_x, to_y;
-  unsigned to_kind;
-  void *to_host;
-  CuPtr to_device;
-  void *to_array;
-  size_t to_pitch;
-  size_t width, height;
-} Copy2D;
-
-FK_API int cuMemcpy2DAsync_v2(const Copy2D *c, void *stream) {
-  enum { HOST = 1, DEVICE = 2 };
-  ENTER_CONTEXT();
-  if (!c || (c->from_kind != HOST && c->from_kind != DEVICE) || (c->to_kind != HOST && c->to_kind != DEVICE))
-    return CU_INVALID_VALUE;
-  if (c->height > 1 && (c->from_pitch < c->width + c->from_x || c->to_pitch < c->width + c->to_x))
-    return CU_INVALID_VALUE;
-  if (c->from_pitch > INT32_MAX || c->to_pitch > INT32_MAX) return CU_INVALID_VALUE;
-  uint64_t from = c->from_kind == HOST ? (uint64_t)(uintptr_t)c->from_host : c->from_device;
-  uint64_t to = c->to_kind == HOST ? (uint64_t)(uintptr_t)c->to_host : c->to_device;
-  return copy(ctx, stream, false, to + c->to_y * c->to_pitch + c->to_x, c->to_kind == DEVICE, c->to_pitch,
-              from + c->from_y * c->from_pitch + c->from_x, c->from_kind == DEVICE, c->from_pitch, c->width, c->height);
-}
-
-/* --- setting --- */
-
-static int set(FkContext *c, void *stream, bool wait, CuPtr to, uint64_t pitch, uint32_t value, uint32_t bytes,
-               uint64_t width, uint64_t height) {
-  FkStream *s = fk_stream(c, stream);
-  if (!s) return CU_INVALID_HANDLE;
-  if (!width || !height) return CU_OK;
-  if (to % bytes || (height > 1 && pitch < width) || !is_there(to, (height - 1) * pitch + width * bytes, true))
-    return CU_INVALID_VALUE;
-  FkOp *op = fk_op(FK_SET);
-  op->to = to, op->to_pitch = pitch, op->value = value, op->value_bytes = bytes, op->width = width, op->height = height;
-  fk_submit(s, op);
-  return wait ? fk_drain(s, s->submitted) : CU_OK;
-}
-
-FK_API int cuMemsetD8Async(CuPtr to, unsigned char value, size_t n, void *stream) {
-  ENTER_CONTEXT();
-  return set(ctx, stream, false, to, n, value, 1, n, 1);
-}
-FK_API int cuMemsetD8_v2(CuPtr to, unsigned char value, size_t n) {
-  ENTER_CONTEXT();
-  return set(ctx, NULL, true, to, n, value, 1, n, 1);
-}
-FK_API int cuMemsetD32Async(CuPtr to, unsigned value, size_t n, void *stream) {
-  ENTER_CONTEXT();
-  return set(ctx, stream, false, to, n * 4, value, 4, n, 1);
-}
-FK_API int cuMemsetD2D8Async(CuPtr to, size_t pitch, unsigned char value, size_t width, size_t height, void *stream) {
-  ENTER_CONTEXT();
-  return set(ctx, stream, false, to, pitch, value, 1, width, height);
 }

@@ -67,6 +67,7 @@ static void devices_make(void) {
 static void state_free(void) {
   while (fk.contexts) fk_context_free(fk.contexts);
   while (fk.blocks) fk_block_free(fk.blocks);
+  for (FkPool *p = fk.pools, *next; p; p = next) next = p->next, free(p);
   for (int k = 0; k < fk.config.devices; k++) {
     munmap((void *)(uintptr_t)fk.device[k].base, RANGE);
     ptx_space_free(fk.device[k].space);

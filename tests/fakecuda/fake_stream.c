@@ -76,13 +76,14 @@ void fk_lose(FkContext *c, int code, const char *why) {
 }
 
 static int copy_rows(const FkOp *op) {
-  for (uint64_t k = 0; k < op->height; k++) {
-    const uint8_t *from =
-        op->staged ? op->staged + k * op->from_pitch : fk_host_of(op->from + k * op->from_pitch, op->width);
-    uint8_t *to = fk_host_of(op->to + k * op->to_pitch, op->width);
-    if (!from || !to) return CU_ILLEGAL_ADDRESS;
-    memmove(to, from, op->width);
-  }
+  for (uint64_t z = 0; z < op->depth; z++)
+    for (uint64_t y = 0; y < op->height; y++) {
+      uint64_t at = z * op->from_slice + y * op->from_pitch;
+      const uint8_t *from = op->staged ? op->staged + at : fk_host_of(op->from + at, op->width);
+      uint8_t *to = fk_host_of(op->to + z * op->to_slice + y * op->to_pitch, op->width);
+      if (!from || !to) return CU_ILLEGAL_ADDRESS;
+      memmove(to, from, op->width);
+    }
   return CU_OK;
 }
 
@@ -107,6 +108,11 @@ static void run(FkContext *c, const FkOp *op) {
   case FK_SET: code = set_rows(op); break;
   case FK_LAUNCH: fk_run_launch(c, op); return;
   case FK_CALL: op->call(op->user); return;
+  case FK_FREE: {
+    FkBlock *b = fk_block_at(op->to, 1);
+    if (b && b->at == op->to) fk_block_free(b);
+    return;
+  }
   case FK_POISON: fk_lose(c, op->code, "as a rule asked for"); return;
   default: return;
   }
@@ -204,6 +210,44 @@ FK_API int cuLaunchHostFunc(void *stream, void (*call)(void *), void *user) {
   return CU_OK;
 }
 
+FK_API int cuStreamGetPriority(void *stream, int *out) {
+  ENTER_STREAM(stream);
+  if (!out) return CU_INVALID_VALUE;
+  *out = s->priority;
+  return CU_OK;
+}
+FK_API int cuStreamGetFlags(void *stream, unsigned *out) {
+  ENTER_STREAM(stream);
+  if (!out) return CU_INVALID_VALUE;
+  *out = s->flags;
+  return CU_OK;
+}
+FK_API int cuStreamGetCtx(void *stream, void **out) {
+  ENTER_STREAM(stream);
+  if (!out) return CU_INVALID_VALUE;
+  *out = s->context;
+  return CU_OK;
+}
+FK_API int cuStreamGetId(void *stream, unsigned long long *out) {
+  ENTER_STREAM(stream);
+  if (!out) return CU_INVALID_VALUE;
+  *out = s->id;
+  return CU_OK;
+}
+FK_API int cuStreamGetDevice(void *stream, CuDevice *out) {
+  ENTER_STREAM(stream);
+  if (!out) return CU_INVALID_VALUE;
+  *out = s->context->device;
+  return CU_OK;
+}
+/* Nothing is ever captured. */
+FK_API int cuStreamIsCapturing(void *stream, int *out) {
+  ENTER_STREAM(stream);
+  if (!out) return CU_INVALID_VALUE;
+  *out = 0;
+  return CU_OK;
+}
+
 /* --- events --- */
 
 static FkEvent *event_of(void *handle) {
@@ -246,8 +290,7 @@ FK_API int cuEventDestroy_v2(void *event) {
   return CU_OK;
 }
 
-FK_API int cuEventRecord(void *event, void *stream) {
-  ENTER_STREAM(stream);
+static int record(FkContext *ctx, FkStream *s, void *event) {
   FkEvent *e = event_of(event);
   if (!e || e->context != ctx) return CU_INVALID_HANDLE;
   FkOp *op = fk_op(FK_RECORD);
@@ -259,9 +302,16 @@ FK_API int cuEventRecord(void *event, void *stream) {
   e->seq = s->submitted;
   return CU_OK;
 }
-
-FK_API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+FK_API int cuEventRecord(void *event, void *stream) {
   ENTER_STREAM(stream);
+  return record(ctx, s, event);
+}
+FK_API int cuEventRecordWithFlags(void *event, void *stream, unsigned flags) {
+  ENTER_STREAM(stream);
+  return flags > 1 ? CU_INVALID_VALUE : record(ctx, s, event);
+}
+
+static int wait_event(FkStream *s, void *event, unsigned flags) {
   FkEvent *e = event_of(event);
   if (!e || flags > 1) return e ? CU_INVALID_VALUE : CU_INVALID_HANDLE;
   if (!e->stream) return CU_OK;
@@ -269,6 +319,14 @@ FK_API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   fk_depend(op, e->stream, e->seq);
   fk_submit(s, op);
   return CU_OK;
+}
+FK_API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  ENTER_STREAM(stream);
+  return wait_event(s, event, flags);
+}
+FK_API int cuStreamWaitEvent_ptsz(void *stream, void *event, unsigned flags) {
+  ENTER_STREAM(stream);
+  return wait_event(s, event, flags);
 }
 
 FK_API int cuEventSynchronize(void *event) {
@@ -285,11 +343,20 @@ FK_API int cuEventQuery(void *event) {
   wander(ctx);
   return CU_NOT_READY;
 }
-FK_API int cuEventElapsedTime(float *ms, void *from, void *to) {
-  ENTER_CONTEXT();
+static int elapsed(float *ms, void *from, void *to) {
+  enum { DISABLE_TIMING = 2 };
   FkEvent *a = event_of(from), *b = event_of(to);
   if (!a || !b || !a->stream || !b->stream || !ms) return a && b && !ms ? CU_INVALID_VALUE : CU_INVALID_HANDLE;
+  if ((a->flags | b->flags) & DISABLE_TIMING) return CU_INVALID_HANDLE;
   if (!a->done || !b->done) return CU_NOT_READY;
   *ms = (float)(b->time - a->time);
   return CU_OK;
+}
+FK_API int cuEventElapsedTime(float *ms, void *from, void *to) {
+  ENTER_CONTEXT();
+  return elapsed(ms, from, to);
+}
+FK_API int cuEventElapsedTime_v2(float *ms, void *from, void *to) {
+  ENTER_CONTEXT();
+  return elapsed(ms, from, to);
 }
