@@ -330,7 +330,7 @@ static int check(const FkContext *c, const FkFunction *f, const Shape *s) {
       s->shared + f->entry->shared_bytes > (unsigned)fk_attribute(c->device, allowed))
     return CU_INVALID_VALUE;
   if (!s->cooperative) return CU_OK;
-  return blocks > (uint64_t)(resident(c, f, (int)threads, s->shared) * fk_attribute(c->device, MULTIPROCESSORS))
+  return blocks > (uint64_t)resident(c, f, (int)threads, s->shared) * (uint64_t)fk_attribute(c->device, MULTIPROCESSORS)
              ? CU_COOPERATIVE_TOO_LARGE
              : CU_OK;
 }
