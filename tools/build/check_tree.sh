@@ -19,11 +19,12 @@ declare -A may=(
   [backends]="backends ir base heddle"
   [runtime]="runtime base heddle"
   [include]="heddle"
+  [geometry]="geometry heddle"
   [sim]="sim heddle"
   [examples]="sim examples heddle"
   [api]="api runtime backends passes frontend ir base heddle"
 )
-rooms="base|ir|frontend|passes|backends|runtime|api|sim|tools|tests|bench|examples|heddle"
+rooms="base|ir|frontend|geometry|passes|backends|runtime|api|sim|tools|tests|bench|examples|heddle"
 for room in "${!may[@]}"; do
   [ -d "$room" ] || continue
   allowed=${may[$room]// /|}

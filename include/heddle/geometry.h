@@ -1,0 +1,48 @@
+/* heddle/geometry.h -- spatial structures for kernels: trees of boxes and triangle meshes.
+ *
+ * A structure lives on the device of the stream that it was made with, and is changed in that stream's order. A kernel takes it as
+ * a parameter of the struct with its name, `Bvh` or `Mesh`, and asks it with the functions of lib/geometry. Such a struct is
+ * passed as its arrays, one argument each: hd_bvh_args and hd_mesh_args write them. Lengths have the unit of the points. Errors are written to the context's record.
+ */
+#ifndef HEDDLE_GEOMETRY_H
+#define HEDDLE_GEOMETRY_H
+
+#include "heddle/heddle.h"
+HD_BEGIN_DECLS
+
+/* --- trees of boxes (lib/geometry/bvh.hd) --- */
+
+typedef struct HdBvh HdBvh;
+
+typedef enum HdBvhBuilder {
+  HD_BVH_SAH = 0, /* on the host, by the surface area heuristic: slower to make, faster to ask     */
+} HdBvhBuilder;
+
+typedef struct HdBvhOptions {
+  HdBvhBuilder builder;
+  int32_t      leaf; /* the most primitives of a leaf, 1 to 7 */
+} HdBvhOptions;
+#define HD_BVH_OPTIONS_INIT { HD_BVH_SAH, 4 }
+
+/* Make a tree over the boxes from low[i] to high[i] (n x vec<f32, 3> both, of the stream's device). No query meets a box that
+ * is not finite or whose low is above its high. None at all are fine. `options` may be NULL.
+ *
+ * Ownership  the caller owns *out, until hd_bvh_free; `stream` must outlive it; the arrays are borrowed for the call.
+ * Order      waits for the stream where the host builds.
+ * Errors     HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE, HD_ERR_ARG name what is wrong; more than 2^28 boxes are HD_ERR_SHAPE. */
+HD_API HdStatus hd_bvh_new(HdContext *ctx, HdStream *stream, const HdBvhOptions *options, HdArray low, HdArray high,
+                           HdBvh **out);
+HD_API void     hd_bvh_free(HdBvh *b);
+/* Boxes that moved, in the same number: the tree keeps its form. On the device, in stream order. */
+HD_API HdStatus hd_bvh_refit(HdBvh *b, HdArray low, HdArray high);
+/* Boxes of any number: the tree is made anew, as by hd_bvh_new. */
+HD_API HdStatus hd_bvh_rebuild(HdBvh *b, HdArray low, HdArray high);
+/* The tree as the arguments for a parameter of type Bvh: HD_BVH_ARGS of them, which is what it returns. Lent until the next
+ * rebuild or the end. */
+#define HD_BVH_ARGS 2
+HD_API int32_t  hd_bvh_args(const HdBvh *b, HdArg args[]);
+HD_API int64_t  hd_bvh_count(const HdBvh *b); /* of primitives */
+HD_API int32_t  hd_bvh_depth(const HdBvh *b); /* no way from the root to a leaf passes more nodes */
+
+HD_END_DECLS
+#endif
