@@ -22,6 +22,7 @@ typedef struct ApiCuda {
   bool       tried;
   HdError    why; /* there are none */
   CuDriver   driver;
+  int64_t    keep; /* HdContextOptions.gpu_keep */
   int32_t    count;
   CudaDevice device[API_NCUDA];
 } ApiCuda;

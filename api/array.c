@@ -185,6 +185,40 @@ void hd_array_free(HdContext *ctx, HdArray *array) {
   memset(array, 0, sizeof *array);
 }
 
+static HdStatus new_on(HdStream *s, HdType type, int32_t ndim, const int64_t length[], HdArray *out) {
+  int64_t bytes;
+  if (!out) return null_arg(s->ctx, "out");
+  if (s->rt->keeping) return hdapi_keeping(s);
+  HD_TRY(check_shape(s->ctx, type, ndim, length, &bytes));
+  HdArray a = describe(s->device, type, ndim, length);
+  HD_TRY(s->rt->ops->alloc(s->rt, (size_t)bytes, &s->ctx->err, &a.owner, &a.data));
+  *out = a;
+  return HD_OK;
+}
+
+HdStatus hd_array_new_on(HdStream *stream, HdType type, int32_t ndim, const int64_t length[], HdArray *out) {
+  if (!stream) return HD_ERR_ARG;
+  hdapi_begin(stream->ctx);
+  return hdapi_end(stream->ctx, "hd_array_new_on", new_on(stream, type, ndim, length, out));
+}
+
+static HdStatus free_on(HdStream *s, HdArray *a) {
+  if (!a || !a->owner) return HD_OK;
+  if (s->rt->keeping) return hdapi_keeping(s);
+  if (a->device.kind != s->device.kind || a->device.index != s->device.index)
+    return hdb_fail(&s->ctx->err, HD_ERR_DEVICE, "array", "it is on device '%s', the stream was made for '%s'",
+                    hdapi_device_name(a->device), hdapi_device_name(s->device));
+  s->rt->ops->release(s->rt, a->owner);
+  memset(a, 0, sizeof *a);
+  return HD_OK;
+}
+
+HdStatus hd_array_free_on(HdStream *stream, HdArray *array) {
+  if (!stream) return HD_ERR_ARG;
+  hdapi_begin(stream->ctx);
+  return hdapi_end(stream->ctx, "hd_array_free_on", free_on(stream, array));
+}
+
 /* --- facts --- */
 
 int64_t hd_array_count(HdArray a) {

@@ -90,13 +90,14 @@ HdStatus hd_context_new(const HdContextOptions *options, HdContext **out) {
   const HdContextOptions *o = options ? options : &defaults;
   const HdAllocator *mem = o->allocator ? o->allocator : &hdb_system_allocator;
   if (!out || !mem->resize) return HD_ERR_ARG;
-  if (o->threads < 0 || o->threads > RT_MAX_THREADS) return HD_ERR_OPTION;
+  if (o->threads < 0 || o->threads > RT_MAX_THREADS || o->gpu_keep < -1) return HD_ERR_OPTION;
   HdContext *ctx = mem->resize(mem->user, NULL, 0, sizeof *ctx);
   if (!ctx) return HD_ERR_NOMEM;
   memset(ctx, 0, sizeof *ctx);
   ctx->mem = *mem;
   ctx->log = o->log;
   ctx->log_user = o->log_user;
+  ctx->cuda.keep = o->gpu_keep;
   hdb_arena_init(&ctx->arena, &ctx->mem);
   HdStatus status = start(ctx, o);
   if (status != HD_OK) {

@@ -31,8 +31,13 @@ static HdStatus open_gpus(HdContext *ctx) {
   ApiCuda *c = &ctx->cuda;
   HD_TRY(hdcu_driver_open(&c->driver, &c->why));
   int32_t n = c->driver.count < API_NCUDA ? c->driver.count : API_NCUDA;
-  for (; c->count < n; c->count++)
-    HD_TRY(hdcu_device_init(&c->device[c->count], &c->driver, c->count, &ctx->mem, &c->why));
+  for (; c->count < n; c->count++) {
+    CudaDevice *d = &c->device[c->count];
+    HD_TRY(hdcu_device_init(d, &c->driver, c->count, &ctx->mem, &c->why));
+    if (c->keep) d->pool.keep = c->keep < 0 ? 0 : (size_t)c->keep;
+    if (!d->pool.ordered)
+      hdapi_log(ctx, HD_LOG_INFO, "%s has no memory pools; freed arrays are kept in lists", d->name);
+  }
   return HD_OK;
 }
 
@@ -243,4 +248,49 @@ HdStatus hd_device_info(HdContext *ctx, HdDevice device, HdDeviceInfo *out) {
   if (!ctx) return HD_ERR_ARG;
   hdapi_begin(ctx);
   return hdapi_end(ctx, "hd_device_info", device_info(ctx, device, out));
+}
+
+/* --- memory --- */
+
+static HdStatus device_memory(HdContext *ctx, HdDevice device, HdDeviceMemory *out) {
+  RtDevice *d;
+  CudaMemory m;
+  if (!out) return hdb_fail(&ctx->err, HD_ERR_ARG, "out", "it is NULL");
+  HD_TRY(hdapi_device(ctx, device, "device", &d));
+  if (device.kind != HD_DEVICE_CUDA) {
+    *out = (HdDeviceMemory){0, 0, d->pool.used, d->pool.kept};
+    return HD_OK;
+  }
+  CudaDevice *g = (CudaDevice *)d;
+  HD_TRY(hdcu_enter(g, &ctx->err));
+  HdStatus status = hdcu_memory(g, &ctx->err, &m);
+  hdcu_leave(g);
+  if (status == HD_OK) *out = (HdDeviceMemory){m.total, m.free, m.used, m.kept};
+  return status;
+}
+
+HdStatus hd_device_memory(HdContext *ctx, HdDevice device, HdDeviceMemory *out) {
+  if (!ctx) return HD_ERR_ARG;
+  hdapi_begin(ctx);
+  return hdapi_end(ctx, "hd_device_memory", device_memory(ctx, device, out));
+}
+
+static HdStatus device_trim(HdContext *ctx, HdDevice device, uint64_t keep) {
+  RtDevice *d;
+  HD_TRY(hdapi_device(ctx, device, "device", &d));
+  if (device.kind != HD_DEVICE_CUDA) {
+    hdrt_pool_trim(&d->pool, keep);
+    return HD_OK;
+  }
+  CudaDevice *g = (CudaDevice *)d;
+  HD_TRY(hdcu_enter(g, &ctx->err));
+  HdStatus status = hdcu_pool_trim(g, keep, &ctx->err);
+  hdcu_leave(g);
+  return status;
+}
+
+HdStatus hd_device_trim(HdContext *ctx, HdDevice device, uint64_t keep) {
+  if (!ctx) return HD_ERR_ARG;
+  hdapi_begin(ctx);
+  return hdapi_end(ctx, "hd_device_trim", device_trim(ctx, device, keep));
 }

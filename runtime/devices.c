@@ -15,7 +15,7 @@ void hdrt_device_init(RtDevice *d, const RtDeviceOps *ops, const HdAllocator *me
   hdrt_pool_init(&d->pool, mem);
 }
 
-void hdrt_device_end(RtDevice *d) { hdrt_pool_trim(&d->pool); }
+void hdrt_device_end(RtDevice *d) { hdrt_pool_trim(&d->pool, 0); }
 
 /* --- memory: the same for both --- */
 

@@ -11,11 +11,12 @@
 /* Stands at the front of the allocation; its last pad keeps the data's padding out of it. */
 struct HdBlock {
   RtPool *pool;
-  HdBlock *next; /* in a free list                                  */
+  HdBlock *next; /* in a free list, or among those that leave       */
   void *raw;     /* as the allocator gave it                        */
   size_t raw_size;
-  size_t size; /* bytes of data: the class's, or as asked         */
-  int32_t cls; /* -1: not of a class                              */
+  size_t size;     /* bytes of data: the class's, or as asked         */
+  uint64_t ticket; /* of one that leaves                              */
+  int32_t cls;     /* -1: not of a class                              */
 };
 
 static_assert(sizeof(HdBlock) <= RT_ALIGN, "the header fills one line");
@@ -39,15 +40,15 @@ void hdrt_pool_init(RtPool *p, const HdAllocator *mem) {
 
 static void give_back(RtPool *p, HdBlock *b) { p->mem->resize(p->mem->user, b->raw, b->raw_size, 0); }
 
-void hdrt_pool_trim(RtPool *p) {
-  for (int32_t c = 0; c < RT_CLASSES; c++) {
-    while (p->free[c]) {
+void hdrt_pool_trim(RtPool *p, size_t keep) {
+  for (int32_t c = RT_CLASSES - 1; c >= 0; c--) {
+    while (p->free[c] && p->kept > keep) {
       HdBlock *b = p->free[c];
       p->free[c] = b->next;
+      p->kept -= b->size;
       give_back(p, b);
     }
   }
-  p->kept = 0;
 }
 
 static HdBlock *block_make(RtPool *p, size_t size, int32_t cls) {
@@ -55,7 +56,7 @@ static HdBlock *block_make(RtPool *p, size_t size, int32_t cls) {
   if (raw_size < size) return NULL;
   void *raw = p->mem->resize(p->mem->user, NULL, 0, raw_size);
   if (!raw && p->kept) {
-    hdrt_pool_trim(p);
+    hdrt_pool_trim(p, 0);
     raw = p->mem->resize(p->mem->user, NULL, 0, raw_size);
   }
   if (!raw) return NULL;
@@ -92,6 +93,24 @@ void hdrt_block_free(HdBlock *b) {
   b->next = p->free[b->cls];
   p->free[b->cls] = b;
   p->kept += b->size;
+}
+
+void hdrt_block_leave(RtLeaving *q, HdBlock *b, uint64_t ticket) {
+  b->ticket = ticket;
+  b->next = NULL;
+  if (q->first)
+    q->last->next = b;
+  else
+    q->first = b;
+  q->last = b;
+}
+
+void hdrt_blocks_left(RtLeaving *q, uint64_t done) {
+  while (q->first && q->first->ticket <= done) {
+    HdBlock *b = q->first;
+    q->first = b->next;
+    hdrt_block_free(b);
+  }
 }
 
 void *hdrt_block_data(HdBlock *b) { return (char *)b + FRONT; }

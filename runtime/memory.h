@@ -26,13 +26,20 @@ struct RtPool {
 };
 
 void hdrt_pool_init(RtPool *p, const HdAllocator *mem); /* allocates nothing yet                            */
-void hdrt_pool_trim(RtPool *p);                         /* give back what is kept; at the pool's end too    */
+void hdrt_pool_trim(RtPool *p, size_t keep);            /* give back what is kept beyond it; at the end: 0 */
 
 /* A block of `size` bytes, its contents undefined. HD_ERR_NOMEM gives the bytes asked for. */
 HdStatus hdrt_block_new(RtPool *p, size_t size, HdError *err, HdBlock **out);
 void     hdrt_block_free(HdBlock *b); /* to its pool; NULL is fine */
 void    *hdrt_block_data(HdBlock *b);
 RtPool  *hdrt_block_pool(HdBlock *b);
+
+/* Blocks that are freed when a stream has come so far, in the order of their tickets. Zero is empty. */
+typedef struct RtLeaving {
+  HdBlock *first, *last;
+} RtLeaving;
+void hdrt_block_leave(RtLeaving *q, HdBlock *b, uint64_t ticket);
+void hdrt_blocks_left(RtLeaving *q, uint64_t done); /* free those with tickets up to `done` */
 
 HD_END_DECLS
 #endif

@@ -41,7 +41,8 @@ typedef struct HostStream {
   pthread_cond_t changed; /* given, taken or stop */
   uint64_t given, taken;
   bool stop;
-  Work *ring; /* PLACES */
+  Work *ring;        /* PLACES */
+  RtLeaving leaving; /* the giver's: by the number of the work that comes before */
 } HostStream;
 
 /* --- kept or done --- */
@@ -274,6 +275,32 @@ static HdStatus host_await(RtStream *base, RtEvent *e, HdError *err) {
   return HD_OK;
 }
 
+/* --- memory --- */
+
+/* Only the giver's thread frees: the pool is its. */
+static void let_go(HostStream *s) {
+  if (!s->leaving.first) return;
+  pthread_mutex_lock(&s->lock);
+  uint64_t taken = s->taken;
+  pthread_mutex_unlock(&s->lock);
+  hdrt_blocks_left(&s->leaving, taken);
+}
+
+static HdStatus host_alloc(RtStream *base, size_t size, HdError *err, HdBlock **out, void **data) {
+  let_go((HostStream *)base);
+  return base->device->ops->alloc(base->device, size, err, out, data);
+}
+
+static void host_release(RtStream *base, HdBlock *b) {
+  HostStream *s = (HostStream *)base;
+  if (!base->async) {
+    base->device->ops->free(base->device, b);
+    return;
+  }
+  hdrt_block_leave(&s->leaving, b, s->given);
+  let_go(s);
+}
+
 static HdStatus host_wait(RtStream *base, RtFaultCopy *fault, HdError *err) {
   HostStream *s = (HostStream *)base;
   (void)err;
@@ -281,6 +308,7 @@ static HdStatus host_wait(RtStream *base, RtFaultCopy *fault, HdError *err) {
     pthread_mutex_lock(&s->lock);
     while (s->taken != s->given) pthread_cond_wait(&s->changed, &s->lock);
     pthread_mutex_unlock(&s->lock);
+    hdrt_blocks_left(&s->leaving, s->given);
   }
   *fault = s->fault;
   s->fault.status = HD_OK;
@@ -317,6 +345,7 @@ static void host_stream_free(RtStream *base) {
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
+    hdrt_blocks_left(&s->leaving, s->given);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     d->mem->resize(d->mem->user, s->ring, PLACES * sizeof(Work), 0);
@@ -325,8 +354,8 @@ static void host_stream_free(RtStream *base) {
   d->mem->resize(d->mem->user, s, sizeof *s, 0);
 }
 
-static const RtStreamOps host_stream_ops = {host_stream_free, host_launch, host_copy,  host_clear,
-                                            host_graph,       host_record, host_await, host_wait};
+static const RtStreamOps host_stream_ops = {host_stream_free, host_launch, host_copy, host_clear, host_graph,
+                                            host_record,      host_await,  host_wait, host_alloc, host_release};
 
 HdStatus hdrt_host_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out) {
   HostStream *s = d->mem->resize(d->mem->user, NULL, 0, sizeof *s);

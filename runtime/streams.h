@@ -28,6 +28,9 @@ struct RtStreamOps {
   HdStatus (*record)(RtStream *s, RtEvent *e, HdError *err);      /* an event of the same device                      */
   HdStatus (*await)(RtStream *s, RtEvent *e, HdError *err);       /* the same; what is given from now on comes after it */
   HdStatus (*wait)(RtStream *s, RtFaultCopy *fault, HdError *err);
+  /* Memory of the stream's device, for what is given to the stream from now on; and back, after what it was given so far. */
+  HdStatus (*alloc)(RtStream *s, size_t size, HdError *err, HdBlock **out, void **data);
+  void (*release)(RtStream *s, HdBlock *b);
 };
 
 /* The front of every kind's own structure. */

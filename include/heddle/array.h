@@ -31,6 +31,11 @@ HD_API HdStatus hd_array_new(HdContext *ctx, HdDevice device, HdType type, int32
 /* The same, zeroed. */
 HD_API HdStatus hd_array_zeros(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[],
                                HdArray *out);
+/* The same as hd_array_new in the order of a stream: the array is for work that is given to `stream` from now on, and for
+ * that of other streams after an event recorded on it. Memory that the stream let go is used again without a wait.
+ *
+ * Errors     HD_ERR_BUSY while the stream keeps work for a graph. */
+HD_API HdStatus hd_array_new_on(HdStream *stream, HdType type, int32_t ndim, const int64_t length[], HdArray *out);
 /* Describe memory of the caller's. `stride` may be NULL: dense, the last axis fastest.
  *
  * Ownership  borrows `data`, which must outlive the work that is given it.
@@ -38,8 +43,15 @@ HD_API HdStatus hd_array_zeros(HdContext *ctx, HdDevice device, HdType type, int
  *            reach further than 2^63 bytes. */
 HD_API HdStatus hd_array_borrow(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[],
                                 const int64_t stride[], void *data, HdArray *out);
-/* Give the memory back to its pool, and clear *array. Views of it are dead then. NULL, or without an owner, is fine. */
+/* Give the memory back to its pool, and clear *array. Views of it are dead then. NULL, or without an owner, is fine. No
+ * stream may have work left that uses it. */
 HD_API void hd_array_free(HdContext *ctx, HdArray *array);
+/* The same once `stream` has done what it was given so far; nobody waits. Other streams must be done with the array, or
+ * `stream` told to wait for them.
+ *
+ * Errors     HD_ERR_DEVICE if the array is of another device than the stream, HD_ERR_BUSY while the stream keeps work for
+ *            a graph: the array is still the caller's then. */
+HD_API HdStatus hd_array_free_on(HdStream *stream, HdArray *array);
 
 /* Views; the memory stays the owner's.
  * slice: elements begin, begin + step, .. below end along one axis (step may be negative with begin > end).

@@ -17,14 +17,16 @@ typedef struct HdContextOptions {
   bool        no_cache;         /* neither read nor write compiled code                                      */
   void      (*log)(void *user, HdLogLevel level, const char *message); /* NULL: silent                       */
   void       *log_user;
+  int64_t     gpu_keep;             /* bytes of each GPU's memory that are kept for reuse when arrays are freed; 0: a
+                                       quarter of it; -1: none                                               */
 } HdContextOptions;
-#define HD_CONTEXT_OPTIONS_INIT { NULL, 0, NULL, false, NULL, NULL }
+#define HD_CONTEXT_OPTIONS_INIT { NULL, 0, NULL, false, NULL, NULL, 0 }
 
 /* Make a context. `options` may be NULL and is copied.
  *
  * Ownership  the caller owns *out, until hd_context_free, which must come after the end of all made from it.
  * Threads    a context and what is made from it are used by one thread at a time.
- * Errors     HD_ERR_NOMEM; HD_ERR_OPTION for a negative thread count; HD_ERR_SYSTEM if no thread can be had.
+ * Errors     HD_ERR_NOMEM; HD_ERR_OPTION for a negative thread count, or a `gpu_keep` below -1; HD_ERR_SYSTEM if no thread can be had.
  *            There is no context to hold a record then: the status is all.
  */
 HD_API HdStatus hd_context_new(const HdContextOptions *options, HdContext **out);

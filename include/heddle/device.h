@@ -37,5 +37,16 @@ HD_API HdStatus hd_device_at(HdContext *ctx, int32_t i, HdDevice *out);
 HD_API HdStatus hd_device_find(HdContext *ctx, const char *name, HdDevice *out);
 HD_API HdStatus hd_device_info(HdContext *ctx, HdDevice device, HdDeviceInfo *out);
 
+/* Bytes. Of the memory of a device on the host only what is used and kept is told; the others are 0. */
+typedef struct HdDeviceMemory {
+  uint64_t total; /* that the device has                                        */
+  uint64_t free;  /* that anyone may still have                                 */
+  uint64_t used;  /* that this context's arrays hold                            */
+  uint64_t kept;  /* that this context has from freed arrays, to be used again  */
+} HdDeviceMemory;
+HD_API HdStatus hd_device_memory(HdContext *ctx, HdDevice device, HdDeviceMemory *out);
+/* Give back what is kept for reuse beyond `keep` bytes. On a GPU this waits for its work. */
+HD_API HdStatus hd_device_trim(HdContext *ctx, HdDevice device, uint64_t keep);
+
 HD_END_DECLS
 #endif

@@ -12,6 +12,14 @@ static HdStatus attribute(CudaDevice *d, CuAttribute a, int *value, HdError *err
   return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, "cuDeviceGetAttribute", NULL, err);
 }
 
+static bool has_pools(CudaDevice *d) {
+  const CuDriver *cu = d->driver;
+  int yes = 0;
+  return cu->cuMemPoolCreate && cu->cuMemPoolDestroy && cu->cuMemPoolSetAttribute && cu->cuMemPoolGetAttribute &&
+         cu->cuMemPoolTrimTo && cu->cuMemAllocFromPoolAsync && cu->cuMemFreeAsync &&
+         cu->cuDeviceGetAttribute(&yes, CU_MEMORY_POOLS_SUPPORTED, d->handle) == CU_SUCCESS && yes;
+}
+
 static void describe(CudaDevice *d) {
   const CuDriver *cu = d->driver;
   CuUuid u;
@@ -44,6 +52,8 @@ HdStatus hdcu_device_init(CudaDevice *d, const CuDriver *driver, int32_t ordinal
   d->sm = 10 * major + minor;
   snprintf(d->target, sizeof d->target, "sm_%d", d->sm % 1000);
   describe(d);
+  d->pool.ordered = has_pools(d);
+  d->pool.keep = d->memory / 4;
   return HD_OK;
 }
 
@@ -52,7 +62,8 @@ void hdcu_device_end(CudaDevice *d) {
     bool entered = hdcu_enter(d, NULL) == HD_OK;
     if (!entered && d->lost.status == HD_OK)
       d->lost.status = HD_ERR_CUDA; /* a forked child: nothing of it is ours to free */
-    hdcu_pool_trim(d);
+    hdcu_pool_end(d);
+    if (entered && d->home) d->driver->cuStreamDestroy(d->home);
     if (entered) hdcu_leave(d);
     if (d->driver->pid == (int)getpid()) d->driver->cuDevicePrimaryCtxRelease(d->handle);
   }
@@ -77,7 +88,13 @@ HdStatus hdcu_enter(CudaDevice *d, HdError *err) {
     d->context = context;
   }
   CuResult code = cu->cuCtxPushCurrent(d->context);
-  return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, "cuCtxPushCurrent", NULL, err);
+  if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuCtxPushCurrent", NULL, err);
+  if (d->home) return HD_OK;
+  code = cu->cuStreamCreate(&d->home, CU_STREAM_NON_BLOCKING);
+  if (code == CU_SUCCESS) return HD_OK;
+  hdcu_leave(d);
+  d->home = NULL;
+  return hdcu_device_fail(d, code, "cuStreamCreate", NULL, err);
 }
 
 void hdcu_leave(CudaDevice *d) {
@@ -106,7 +123,7 @@ static HdStatus cuda_alloc(RtDevice *base, size_t size, HdError *err, HdBlock **
   CudaDevice *d = (CudaDevice *)base;
   CudaBlock *b = NULL;
   HD_TRY(hdcu_enter(d, err));
-  HdStatus status = hdcu_block_new(d, size, err, &b);
+  HdStatus status = hdcu_block_new(d, NULL, size, err, &b);
   hdcu_leave(d);
   HD_TRY(status);
   *out = (HdBlock *)b;
@@ -114,14 +131,14 @@ static HdStatus cuda_alloc(RtDevice *base, size_t size, HdError *err, HdBlock **
   return HD_OK;
 }
 
-static void cuda_free(RtDevice *base, HdBlock *b) { hdcu_block_free((CudaDevice *)base, (CudaBlock *)b); }
+static void cuda_free(RtDevice *base, HdBlock *b) { hdcu_block_free((CudaDevice *)base, NULL, (CudaBlock *)b); }
 
 static HdStatus cuda_clear(RtDevice *base, void *data, size_t size, HdError *err) {
   CudaDevice *d = (CudaDevice *)base;
   HD_TRY(hdcu_enter(d, err));
-  CuResult code = d->driver->cuMemsetD8Async((CuPtr)(uintptr_t)data, 0, size, NULL);
+  CuResult code = d->driver->cuMemsetD8Async((CuPtr)(uintptr_t)data, 0, size, d->home);
   HdStatus status = code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, "cuMemsetD8Async", NULL, err);
-  if (status == HD_OK && (code = d->driver->cuStreamSynchronize(NULL)) != CU_SUCCESS)
+  if (status == HD_OK && (code = d->driver->cuStreamSynchronize(d->home)) != CU_SUCCESS)
     status = hdcu_device_fail(d, code, "cuStreamSynchronize", NULL, err);
   hdcu_leave(d);
   return status;

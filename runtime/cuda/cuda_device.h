@@ -15,17 +15,30 @@ HD_BEGIN_DECLS
 
 /* Memory of a device; what the rest of the runtime holds as an HdBlock. */
 typedef struct CudaBlock {
-  struct CudaBlock *next; /* in a free list */
+  struct CudaBlock *next; /* in a free list                                                            */
   CuPtr             data;
-  size_t            size; /* its class's    */
+  size_t            size; /* as asked, or its class's                                                  */
+  CuEvent           left; /* recorded when a stream let go of it; NULL: never made                     */
+  uint64_t          by;   /* the number of that stream; 0: whoever waits for no stream may have it     */
 } CudaBlock;
 
 enum { CUDA_CLASSES = 4 * 48 }; /* four to each doubling from 512 bytes on */
 
+/* The driver's pool where the device has one, else free lists of our own (cuda_pool.c). */
 typedef struct CudaPool {
+  bool       ordered;    /* the device and the driver have pools                                       */
+  CuMemPool  driver;     /* NULL until the first block                                                 */
   CudaBlock *free[CUDA_CLASSES];
-  size_t     used, kept; /* bytes in blocks handed out, and in free lists */
+  size_t     used, kept; /* bytes in blocks handed out, and in free lists                              */
+  size_t     keep;       /* bytes that may be kept for reuse                                           */
 } CudaPool;
+
+/* The stream in whose order memory is had and given back; where a pointer to one is NULL, nobody's: it is usable at once,
+ * and no stream uses it any more. */
+typedef struct CudaOrder {
+  CuStream handle;
+  uint64_t number; /* of the stream among all of the device; never 0 */
+} CudaOrder;
 
 typedef struct CudaDevice {
   RtDevice        base;
@@ -40,13 +53,16 @@ typedef struct CudaDevice {
   char            target[8]; /* "sm_90"                                        */
   size_t          memory;    /* bytes in all                                   */
   CuContext       context;   /* NULL until the first use                       */
+  CuStream        home;      /* for what is in no stream's order; there with the context */
   CudaPool        pool;
+  uint64_t        streams;   /* made so far                                    */
   HdError         lost;      /* status HD_OK while the device is well          */
 } CudaDevice;
 
 extern const RtDeviceOps hdcu_ops;
 
-/* Describe device `ordinal` of the driver; no context is made yet. */
+/* Describe device `ordinal` of the driver; no context is made yet. Of its memory a quarter may be kept for reuse: pool.keep
+ * can be changed until the first use. */
 HdStatus hdcu_device_init(CudaDevice *d, const CuDriver *driver, int32_t ordinal, const HdAllocator *mem, HdError *err);
 void     hdcu_device_end(CudaDevice *d);
 
@@ -57,10 +73,18 @@ void     hdcu_leave(CudaDevice *d);
 /* The record of a failed call, as hdcu_fail; and if the code means that the context is lost, the device is too. */
 HdStatus hdcu_device_fail(CudaDevice *d, CuResult code, const char *call, const char *detail, HdError *err);
 
-/* --- memory (cuda_pool.c); between enter and leave --- */
-HdStatus hdcu_block_new(CudaDevice *d, size_t size, HdError *err, CudaBlock **out);
-void     hdcu_block_free(CudaDevice *d, CudaBlock *b);
-void     hdcu_pool_trim(CudaDevice *d);
+/* --- memory (cuda_pool.c); all but the free and the end between enter and leave --- */
+HdStatus hdcu_block_new(CudaDevice *d, const CudaOrder *order, size_t size, HdError *err, CudaBlock **out);
+void     hdcu_block_free(CudaDevice *d, const CudaOrder *order, CudaBlock *b); /* NULL is fine */
+/* Give back what is kept beyond `keep` bytes. */
+HdStatus hdcu_pool_trim(CudaDevice *d, size_t keep, HdError *err);
+void     hdcu_pool_end(CudaDevice *d); /* also of a device that was lost */
+
+/* Bytes of the device: in all, free to everyone, in this context's blocks, kept for reuse. */
+typedef struct CudaMemory {
+  size_t total, free, used, kept;
+} CudaMemory;
+HdStatus hdcu_memory(CudaDevice *d, HdError *err, CudaMemory *out);
 
 /* --- code (cuda_code.c) --- */
 typedef struct CudaCode {

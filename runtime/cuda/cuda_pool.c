@@ -1,13 +1,57 @@
-/* runtime/cuda/cuda_pool.c -- memory of a device, in size classes that are kept for reuse.
+/* runtime/cuda/cuda_pool.c -- memory of a device, kept for reuse and ordered by streams.
  *
  * Asking the driver costs tens of microseconds to milliseconds, and giving back waits for the whole device; a simulation
- * asks for the same few sizes again and again. As on the host, a block may be reused as soon as it is freed: its user has
- * waited for the streams that touched it. When the device is full, what is kept is given back and the driver asked once
- * more.
+ * asks for the same few sizes again and again.
+ *
+ * Where the device has pools, a pool of our own in the driver keeps the memory: others in the process that use the
+ * device's default pool, and its settings, are left alone. What belongs to no stream's order goes through the device's
+ * `home` stream, which is waited for.
+ *
+ * Elsewhere blocks of size classes go into free lists. A block that a stream let go carries an event: the same stream
+ * takes it as it is, another one waits for the event, and who asks outside any order gets it once that has happened.
+ *
+ * When the device is full, what is kept is given back and the driver asked once more.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/cuda/cuda_device.h"
+
+static HdStatus check(CudaDevice *d, CuResult code, const char *call, HdError *err) {
+  return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, call, NULL, err);
+}
+
+/* --- the driver's pool --- */
+
+static HdStatus open_pool(CudaDevice *d, HdError *err) {
+  const CuDriver *cu = d->driver;
+  CudaPool *p = &d->pool;
+  uint64_t keep = p->keep;
+  CuMemPoolProps props;
+  memset(&props, 0, sizeof props);
+  props.allocation = CU_POOL_PINNED;
+  props.place = CU_POOL_ON_DEVICE;
+  props.device = d->handle;
+  CuResult code = cu->cuMemPoolCreate(&p->driver, &props);
+  if (code != CU_SUCCESS) p->driver = NULL;
+  p->ordered = code != CU_NOT_SUPPORTED; /* some virtual GPUs say that they have pools */
+  if (!p->ordered) return HD_OK;
+  HD_TRY(check(d, code, "cuMemPoolCreate", err));
+  cu->cuMemPoolSetAttribute(p->driver, CU_POOL_RELEASE_THRESHOLD, &keep); /* without it the pool is slower, no more */
+  return HD_OK;
+}
+
+static CuResult pool_alloc(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
+  const CuDriver *cu = d->driver;
+  CudaPool *p = &d->pool;
+  CuResult code = cu->cuMemAllocFromPoolAsync(&b->data, b->size, p->driver, order ? order->handle : d->home);
+  if (order || code != CU_SUCCESS) return code;
+  code = cu->cuStreamSynchronize(d->home);
+  if (code != CU_SUCCESS) cu->cuMemFreeAsync(b->data, d->home);
+  return code;
+}
+
+/* --- free lists --- */
 
 static size_t class_size(int32_t c) { return (size_t)(128 * (4 + c % 4)) << (c / 4); }
 
@@ -20,13 +64,17 @@ static int32_t class_of(size_t size) {
 }
 
 static void give_back(CudaDevice *d, CudaBlock *b) {
-  if (d->lost.status == HD_OK) d->driver->cuMemFree(b->data); /* memory of a lost context went with it */
+  const CuDriver *cu = d->driver;
+  if (d->lost.status == HD_OK) { /* memory and events of a lost context went with it */
+    cu->cuMemFree(b->data);
+    if (b->left) cu->cuEventDestroy(b->left);
+  }
   d->base.mem->resize(d->base.mem->user, b, sizeof *b, 0);
 }
 
-void hdcu_pool_trim(CudaDevice *d) {
-  for (int32_t c = 0; c < CUDA_CLASSES; c++) {
-    while (d->pool.free[c]) {
+static void trim_lists(CudaDevice *d, size_t keep) {
+  for (int32_t c = CUDA_CLASSES - 1; c >= 0; c--) {
+    while (d->pool.free[c] && d->pool.kept > keep) {
       CudaBlock *b = d->pool.free[c];
       d->pool.free[c] = b->next;
       d->pool.kept -= b->size;
@@ -34,6 +82,45 @@ void hdcu_pool_trim(CudaDevice *d) {
     }
   }
 }
+
+/* May it be had in this order, without a wait? */
+static bool is_free(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
+  if (b->by == 0 || (order && order->number == b->by)) return true;
+  if (d->driver->cuEventQuery(b->left) != CU_SUCCESS) return false;
+  b->by = 0;
+  return true;
+}
+
+/* A kept block of the class: one that is free, else, in a stream's order, one to be waited for there. */
+static CudaBlock *take(CudaDevice *d, const CudaOrder *order, int32_t c) {
+  CudaBlock **at = &d->pool.free[c];
+  while (*at && !is_free(d, order, *at)) at = &(*at)->next;
+  if (!*at) {
+    at = &d->pool.free[c];
+    if (!order || !*at || d->driver->cuStreamWaitEvent(order->handle, (*at)->left, 0) != CU_SUCCESS) return NULL;
+  }
+  CudaBlock *b = *at;
+  *at = b->next;
+  d->pool.kept -= b->size;
+  return b;
+}
+
+/* From here on the block is whoever's asks, after what `order` was given so far. */
+static void let_go(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
+  const CuDriver *cu = d->driver;
+  b->by = 0;
+  if (!order) return;
+  if (b->left || cu->cuEventCreate(&b->left, CU_EVENT_NO_TIMING) == CU_SUCCESS) {
+    b->by = order->number;
+    if (cu->cuEventRecord(b->left, order->handle) == CU_SUCCESS) return;
+    b->by = 0;
+  } else {
+    b->left = NULL;
+  }
+  cu->cuStreamSynchronize(order->handle);
+}
+
+/* --- both --- */
 
 /* "512 MiB" */
 static const char *bytes_text(size_t n, char out[24]) {
@@ -45,48 +132,105 @@ static const char *bytes_text(size_t n, char out[24]) {
   return out;
 }
 
-static HdStatus full(CudaDevice *d, CuResult code, size_t size, HdError *err) {
-  char detail[200], text[4][24];
-  size_t free_bytes = 0, total = 0;
-  d->driver->cuMemGetInfo(&free_bytes, &total);
-  snprintf(detail, sizeof detail, "asked for %s; free %s of %s; this context's arrays hold %s",
-           bytes_text(size, text[0]), bytes_text(free_bytes, text[1]), bytes_text(total, text[2]),
-           bytes_text(d->pool.used, text[3]));
-  return hdcu_device_fail(d, code, "cuMemAlloc", detail, err);
+HdStatus hdcu_memory(CudaDevice *d, HdError *err, CudaMemory *out) {
+  const CudaPool *p = &d->pool;
+  CudaMemory m = {.used = p->used, .kept = p->kept};
+  uint64_t reserved = 0, used = 0;
+  HD_TRY(check(d, d->driver->cuMemGetInfo(&m.free, &m.total), "cuMemGetInfo", err));
+  if (p->driver && d->driver->cuMemPoolGetAttribute(p->driver, CU_POOL_RESERVED, &reserved) == CU_SUCCESS &&
+      d->driver->cuMemPoolGetAttribute(p->driver, CU_POOL_USED, &used) == CU_SUCCESS && reserved > used)
+    m.kept += reserved - used;
+  *out = m;
+  return HD_OK;
 }
 
-HdStatus hdcu_block_new(CudaDevice *d, size_t size, HdError *err, CudaBlock **out) {
+static HdStatus full(CudaDevice *d, size_t size, HdError *err) {
+  char detail[220], text[5][24];
+  CudaMemory m = {0};
+  HD_TRY(hdcu_memory(d, err, &m));
+  snprintf(detail, sizeof detail,
+           "asked for %s; free %s of %s; this context's arrays hold %s, and %s are kept for reuse",
+           bytes_text(size, text[0]), bytes_text(m.free, text[1]), bytes_text(m.total, text[2]),
+           bytes_text(m.used, text[3]), bytes_text(m.kept, text[4]));
+  return hdcu_device_fail(d, CU_OUT_OF_MEMORY, d->pool.driver ? "cuMemAllocFromPoolAsync" : "cuMemAlloc", detail, err);
+}
+
+HdStatus hdcu_pool_trim(CudaDevice *d, size_t keep, HdError *err) {
+  const CuDriver *cu = d->driver;
+  trim_lists(d, keep);
+  if (!d->pool.driver) return HD_OK;
+  /* What streams have yet to give back is not in the pool before they come to it. */
+  HD_TRY(check(d, cu->cuCtxSynchronize(), "cuCtxSynchronize", err));
+  return check(d, cu->cuMemPoolTrimTo(d->pool.driver, keep), "cuMemPoolTrimTo", err);
+}
+
+static CuResult ask(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
+  return d->pool.driver ? pool_alloc(d, order, b) : d->driver->cuMemAlloc(&b->data, b->size);
+}
+
+static HdStatus make(CudaDevice *d, const CudaOrder *order, size_t size, HdError *err, CudaBlock *b) {
+  CuResult code = ask(d, order, b);
+  if (code == CU_OUT_OF_MEMORY) {
+    HD_TRY(hdcu_pool_trim(d, 0, err));
+    code = ask(d, order, b);
+  }
+  if (code == CU_OUT_OF_MEMORY) return full(d, size, err);
+  return check(d, code, d->pool.driver ? "cuMemAllocFromPoolAsync" : "cuMemAlloc", err);
+}
+
+HdStatus hdcu_block_new(CudaDevice *d, const CudaOrder *order, size_t size, HdError *err, CudaBlock **out) {
   const HdAllocator *mem = d->base.mem;
-  if (size > (size_t)1 << 46) return full(d, CU_OUT_OF_MEMORY, size, err);
+  CudaPool *p = &d->pool;
+  if (p->ordered && !p->driver) HD_TRY(open_pool(d, err));
+  if (size > (size_t)1 << 46) return full(d, size, err);
   int32_t c = class_of(size);
-  CudaBlock *b = d->pool.free[c];
-  if (b) {
-    d->pool.free[c] = b->next;
-    d->pool.kept -= b->size;
-  } else {
+  CudaBlock *b = p->driver ? NULL : take(d, order, c);
+  if (!b) {
     b = mem->resize(mem->user, NULL, 0, sizeof *b);
     if (!b) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes to describe a block", sizeof *b);
-    b->size = class_size(c);
-    CuResult code = d->driver->cuMemAlloc(&b->data, b->size);
-    if (code == CU_OUT_OF_MEMORY && d->pool.kept) {
-      hdcu_pool_trim(d);
-      code = d->driver->cuMemAlloc(&b->data, b->size);
-    }
-    if (code != CU_SUCCESS) {
+    *b = (CudaBlock){.size = !p->driver ? class_size(c) : size ? size : 1};
+    HdStatus status = make(d, order, size, err, b);
+    if (status != HD_OK) {
       mem->resize(mem->user, b, sizeof *b, 0);
-      return code == CU_OUT_OF_MEMORY ? full(d, code, size, err) : hdcu_device_fail(d, code, "cuMemAlloc", NULL, err);
+      return status;
     }
   }
-  d->pool.used += b->size;
+  p->used += b->size;
   *out = b;
   return HD_OK;
 }
 
-void hdcu_block_free(CudaDevice *d, CudaBlock *b) {
-  if (!b) return;
+/* In a free list, unless enough is kept. */
+static void keep(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
+  CudaPool *p = &d->pool;
+  if (p->kept + b->size > p->keep) { /* the driver waits until nobody uses it */
+    give_back(d, b);
+    return;
+  }
   int32_t c = class_of(b->size);
+  let_go(d, order, b);
+  p->kept += b->size;
+  b->next = p->free[c];
+  p->free[c] = b;
+}
+
+void hdcu_block_free(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
+  if (!b) return;
+  bool here = hdcu_enter(d, NULL) == HD_OK;
   d->pool.used -= b->size;
-  d->pool.kept += b->size;
-  b->next = d->pool.free[c];
-  d->pool.free[c] = b;
+  if (here && d->pool.driver) d->driver->cuMemFreeAsync(b->data, order ? order->handle : d->home);
+  if (here && !d->pool.driver)
+    keep(d, order, b);
+  else
+    d->base.mem->resize(d->base.mem->user, b, sizeof *b, 0);
+  if (here) hdcu_leave(d);
+}
+
+void hdcu_pool_end(CudaDevice *d) {
+  trim_lists(d, 0);
+  if (d->lost.status == HD_OK && d->pool.driver) {
+    d->driver->cuStreamSynchronize(d->home);
+    d->driver->cuMemPoolDestroy(d->pool.driver);
+  }
+  d->pool.driver = NULL;
 }

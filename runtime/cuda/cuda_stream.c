@@ -14,7 +14,7 @@ enum { SLOTS = 64, RECENT = 4 };
 
 typedef struct CudaStream {
   RtStream base;
-  CuStream handle;
+  CudaOrder order;           /* with the driver's handle                         */
   CudaBlock *faults;         /* RtGpuFault[SLOTS]; NULL until a kernel wants one */
   const RtCode *slot[SLOTS]; /* whose record it is                               */
   int32_t ndim[SLOTS];
@@ -74,13 +74,13 @@ static HdStatus collect(CudaStream *s, HdError *err) {
   const CuDriver *cu = device_of(s)->driver;
   RtGpuFault f[SLOTS];
   size_t bytes = (size_t)s->used * sizeof *f;
-  CuResult code = bytes ? cu->cuMemcpyDtoHAsync(f, s->faults->data, bytes, s->handle) : CU_SUCCESS;
+  CuResult code = bytes ? cu->cuMemcpyDtoHAsync(f, s->faults->data, bytes, s->order.handle) : CU_SUCCESS;
   if (code != CU_SUCCESS) return fail(s, code, "cuMemcpyDtoHAsync", err);
-  code = cu->cuStreamSynchronize(s->handle);
+  code = cu->cuStreamSynchronize(s->order.handle);
   if (code != CU_SUCCESS) return fail(s, code, "cuStreamSynchronize", err);
   for (int32_t i = 0; i < s->used; i++)
     if (f[i].state && s->fault.status == HD_OK) keep_fault(s, i, &f[i]);
-  if (bytes && (code = cu->cuMemsetD8Async(s->faults->data, 0, bytes, s->handle)) != CU_SUCCESS)
+  if (bytes && (code = cu->cuMemsetD8Async(s->faults->data, 0, bytes, s->order.handle)) != CU_SUCCESS)
     return fail(s, code, "cuMemsetD8Async", err);
   s->used = 0;
   s->launched = 0;
@@ -93,8 +93,8 @@ static HdStatus take_slot(CudaStream *s, const RtLaunch *l, CuPtr *out, HdError 
   *out = 0;
   if (c->nsites == 0) return HD_OK;
   if (!s->faults) {
-    HD_TRY(hdcu_block_new(d, SLOTS * sizeof(RtGpuFault), err, &s->faults));
-    CuResult code = d->driver->cuMemsetD8Async(s->faults->data, 0, SLOTS * sizeof(RtGpuFault), s->handle);
+    HD_TRY(hdcu_block_new(d, &s->order, SLOTS * sizeof(RtGpuFault), err, &s->faults));
+    CuResult code = d->driver->cuMemsetD8Async(s->faults->data, 0, SLOTS * sizeof(RtGpuFault), s->order.handle);
     if (code != CU_SUCCESS) return fail(s, code, "cuMemsetD8Async", err);
   }
   if (s->used == SLOTS) HD_TRY(collect(s, err));
@@ -134,7 +134,7 @@ static HdStatus run_piece(const Piece *p, HdError *err) {
   for (uint64_t done = 0; done < p->repeat; done += MAX_GRID_Y) {
     uint64_t y = p->repeat - done < MAX_GRID_Y ? p->repeat - done : MAX_GRID_Y;
     CuResult code = device_of(s)->driver->cuLaunchKernel(c->function, blocks, (unsigned)y, 1, (unsigned)c->block, 1, 1,
-                                                         0, s->handle, params, NULL);
+                                                         0, s->order.handle, params, NULL);
     if (code == CU_SUCCESS) continue;
     char detail[200];
     snprintf(detail, sizeof detail, "kernel '%s', %lld threads in blocks of %d with %d registers each",
@@ -204,13 +204,13 @@ static HdStatus cuda_launch(RtStream *base, const RtLaunch *l, size_t args_size,
 static HdStatus cuda_copy(RtStream *base, const RtView *from, const RtView *to, HdError *err) {
   CudaStream *s = (CudaStream *)base;
   HD_TRY(hdcu_enter(device_of(s), err));
-  return finish(s, hdcu_copy(device_of(s), s->handle, from, to, err), err);
+  return finish(s, hdcu_copy(device_of(s), s->order.handle, from, to, err), err);
 }
 
 static HdStatus cuda_clear(RtStream *base, const RtView *v, HdError *err) {
   CudaStream *s = (CudaStream *)base;
   HD_TRY(hdcu_enter(device_of(s), err));
-  return finish(s, hdcu_clear(device_of(s), s->handle, v, err), err);
+  return finish(s, hdcu_clear(device_of(s), s->order.handle, v, err), err);
 }
 
 /* Piece by piece: the driver queues them as they come. */
@@ -219,8 +219,8 @@ static HdStatus do_graph(CudaStream *s, const RtGraph *g, HdError *err) {
     const RtNode *n = &g->nodes[i];
     switch (n->kind) {
     case RT_NODE_LAUNCH: HD_TRY(launch(s, &n->launch, err)); break;
-    case RT_NODE_COPY: HD_TRY(hdcu_copy(device_of(s), s->handle, &n->view[0], &n->view[1], err)); break;
-    case RT_NODE_CLEAR: HD_TRY(hdcu_clear(device_of(s), s->handle, &n->view[0], err)); break;
+    case RT_NODE_COPY: HD_TRY(hdcu_copy(device_of(s), s->order.handle, &n->view[0], &n->view[1], err)); break;
+    case RT_NODE_CLEAR: HD_TRY(hdcu_clear(device_of(s), s->order.handle, &n->view[0], err)); break;
     }
   }
   return HD_OK;
@@ -236,7 +236,7 @@ static HdStatus cuda_record(RtStream *base, RtEvent *e, HdError *err) {
   CudaStream *s = (CudaStream *)base;
   CudaEvent *event = (CudaEvent *)e;
   HD_TRY(hdcu_enter(device_of(s), err));
-  CuResult code = device_of(s)->driver->cuEventRecord(event->handle, s->handle);
+  CuResult code = device_of(s)->driver->cuEventRecord(event->handle, s->order.handle);
   HdStatus status = code == CU_SUCCESS ? HD_OK : fail(s, code, "cuEventRecord", err);
   event->recorded = true;
   hdcu_leave(device_of(s));
@@ -246,7 +246,7 @@ static HdStatus cuda_record(RtStream *base, RtEvent *e, HdError *err) {
 static HdStatus cuda_await(RtStream *base, RtEvent *e, HdError *err) {
   CudaStream *s = (CudaStream *)base;
   HD_TRY(hdcu_enter(device_of(s), err));
-  CuResult code = device_of(s)->driver->cuStreamWaitEvent(s->handle, ((CudaEvent *)e)->handle, 0);
+  CuResult code = device_of(s)->driver->cuStreamWaitEvent(s->order.handle, ((CudaEvent *)e)->handle, 0);
   HdStatus status = code == CU_SUCCESS ? HD_OK : fail(s, code, "cuStreamWaitEvent", err);
   hdcu_leave(device_of(s));
   return status;
@@ -264,25 +264,43 @@ static HdStatus cuda_wait(RtStream *base, RtFaultCopy *fault, HdError *err) {
   return fault->status != HD_OK ? fault->status : status;
 }
 
+/* --- memory --- */
+
+static HdStatus cuda_alloc(RtStream *base, size_t size, HdError *err, HdBlock **out, void **data) {
+  CudaStream *s = (CudaStream *)base;
+  CudaBlock *b = NULL;
+  HD_TRY(hdcu_enter(device_of(s), err));
+  HdStatus status = hdcu_block_new(device_of(s), &s->order, size, err, &b);
+  hdcu_leave(device_of(s));
+  HD_TRY(status);
+  *out = (HdBlock *)b;
+  *data = (void *)(uintptr_t)b->data;
+  return HD_OK;
+}
+
+static void cuda_release(RtStream *base, HdBlock *b) {
+  CudaStream *s = (CudaStream *)base;
+  hdcu_block_free(device_of(s), &s->order, (CudaBlock *)b);
+}
+
 /* --- life --- */
 
 static void cuda_stream_free(RtStream *base) {
   CudaStream *s = (CudaStream *)base;
   CudaDevice *d = device_of(s);
   if (hdcu_enter(d, NULL) == HD_OK) {
-    d->driver->cuStreamSynchronize(s->handle);
-    d->driver->cuStreamDestroy(s->handle);
+    d->driver->cuStreamSynchronize(s->order.handle);
+    d->driver->cuStreamDestroy(s->order.handle);
     hdcu_leave(d);
   }
-  hdcu_block_free(d, s->faults);
+  hdcu_block_free(d, NULL, s->faults);
   d->base.mem->resize(d->base.mem->user, s, sizeof *s, 0);
 }
 
-static const RtStreamOps cuda_stream_ops = {cuda_stream_free, cuda_launch, cuda_copy,  cuda_clear,
-                                            cuda_graph,       cuda_record, cuda_await, cuda_wait};
+static const RtStreamOps cuda_stream_ops = {cuda_stream_free, cuda_launch, cuda_copy, cuda_clear, cuda_graph,
+                                            cuda_record,      cuda_await,  cuda_wait, cuda_alloc, cuda_release};
 
 HdStatus hdcu_stream_new(RtDevice *base, bool async, HdError *err, RtStream **out) {
-  enum { NON_BLOCKING = 1 };
   CudaDevice *d = (CudaDevice *)base;
   CudaStream *s = base->mem->resize(base->mem->user, NULL, 0, sizeof *s);
   if (!s) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", sizeof *s);
@@ -290,7 +308,8 @@ HdStatus hdcu_stream_new(RtDevice *base, bool async, HdError *err, RtStream **ou
   s->base = (RtStream){&cuda_stream_ops, base, async, false, NULL};
   HdStatus status = hdcu_enter(d, err);
   if (status == HD_OK) {
-    CuResult code = d->driver->cuStreamCreate(&s->handle, NON_BLOCKING);
+    CuResult code = d->driver->cuStreamCreate(&s->order.handle, CU_STREAM_NON_BLOCKING);
+    s->order.number = ++d->streams;
     if (code != CU_SUCCESS) status = hdcu_device_fail(d, code, "cuStreamCreate", NULL, err);
     hdcu_leave(d);
   }

@@ -18,6 +18,7 @@ typedef struct CuStreamOf   *CuStream;
 typedef struct CuEventOf    *CuEvent;
 typedef struct CuModuleOf   *CuModule;
 typedef struct CuFunctionOf *CuFunction;
+typedef struct CuMemPoolOf  *CuMemPool;
 
 typedef struct CuUuid {
   unsigned char bytes[16];
@@ -26,6 +27,7 @@ typedef struct CuUuid {
 typedef enum CuAttribute {
   CU_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_MEMORY_POOLS_SUPPORTED = 115,
 } CuAttribute;
 
 /* Codes that are told apart here; failures.def has more, and the driver names all. */
@@ -35,8 +37,22 @@ enum {
   CU_NOT_INITIALIZED = 3,
   CU_NO_DEVICE = 100,
   CU_NOT_READY = 600,
+  CU_NOT_SUPPORTED = 801,
 };
 
+/* CUmemPoolProps: memory of one device, which no other process imports. */
+typedef struct CuMemPoolProps {
+  int           allocation; /* CU_POOL_PINNED: device memory has no other kind */
+  int           handles;
+  int           place, device;
+  void         *security;
+  size_t        most;
+  unsigned char reserved[56];
+} CuMemPoolProps;
+enum { CU_POOL_PINNED = 1, CU_POOL_ON_DEVICE = 1 };
+enum { CU_POOL_RELEASE_THRESHOLD = 4, CU_POOL_RESERVED = 5, CU_POOL_USED = 7 }; /* uint64_t */
+
+enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };
 enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 };
 
 typedef struct CuCopy2D {

@@ -34,6 +34,46 @@ TEST_F(ArrayApi, AreMadeZeroedAndDense) {
   }
 }
 
+TEST_F(ArrayApi, LiveInTheOrderOfAStream) {
+  const char text[] = "kernel spin(f32 x[], i32 n) { let i = tid(); for (var k = 0; k < n; k += 1) { x[i] += 1.0; } }";
+  HdKernel *k = kernel(source(text), "spin", cpu);
+  HdArray sum = zeros(cpu, f32, {4});
+  for (HdStreamMode mode : {HD_STREAM_SYNC, HD_STREAM_ASYNC}) {
+    HdStream *s = stream(cpu, mode);
+    std::vector<HdArray> made(20);
+    const int64_t n = 4;
+    for (HdArray &a : made) {
+      ASSERT_EQ(hd_array_new_on(s, f32, 1, &n, &a), HD_OK) << error();
+      EXPECT_EQ(a.device.kind, HD_DEVICE_CPU);
+      ASSERT_EQ(hd_array_clear(s, a), HD_OK);
+      HdArg args[] = {hd_arg_array(&a), hd_arg_i32(100000)};
+      ASSERT_EQ(hd_launch(k, s, 1, &n, 2, args), HD_OK) << error();
+      if (&a == &made.back()) { ASSERT_EQ(hd_array_copy(s, a, sum), HD_OK); }
+      ASSERT_EQ(hd_array_free_on(s, &a), HD_OK) << error();
+      EXPECT_EQ(a.owner, nullptr);
+    }
+    ASSERT_EQ(hd_stream_wait(s), HD_OK) << error();
+    for (int i = 0; i < 4; i++) EXPECT_EQ(data<float>(sum)[i], 100000) << "nobody wrote to it meanwhile";
+    HdDeviceMemory m;
+    ASSERT_EQ(hd_device_memory(ctx, cpu, &m), HD_OK);
+    EXPECT_EQ(m.used, 64u) << "what was waited for is back";
+    EXPECT_GE(m.kept, 64u);
+    ASSERT_EQ(hd_device_trim(ctx, cpu, 0), HD_OK);
+    ASSERT_EQ(hd_device_memory(ctx, cpu, &m), HD_OK);
+    EXPECT_EQ(m.kept, 0u);
+    EXPECT_EQ(m.total + m.free, 0u);
+  }
+  HdArray a, other = zeros(interp, f32, {4});
+  int64_t bad = -1;
+  HdStream *s = streams[0];
+  expect_error(HD_ERR_SHAPE, hd_array_new_on(s, f32, 1, &bad, &a), "hd_array_new_on", "length[0]", "-1");
+  expect_error(HD_ERR_DEVICE, hd_array_free_on(s, &other), "hd_array_free_on", "array",
+               "it is on device 'interp', the stream was made for 'cpu'");
+  EXPECT_NE(other.owner, nullptr) << "it is still the caller's";
+  ASSERT_EQ(hd_graph_begin(s), HD_OK);
+  expect_error(HD_ERR_BUSY, hd_array_new_on(s, f32, 1, other.length, &a), "hd_array_new_on", "stream", "keeping");
+}
+
 TEST_F(ArrayApi, MayBeEmpty) {
   HdArray a = zeros(cpu, f32, {3, 0, 2});
   EXPECT_EQ(hd_array_count(a), 0);

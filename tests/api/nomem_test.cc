@@ -163,6 +163,16 @@ TEST_F(NoMemory, OfDevicesArraysAndStreams) {
     HdStream *s = nullptr;
     EXPECT_GT(each("hd_stream_new", [&] { return hd_stream_new(ctx, cpu, mode, &s); }, [&] { hd_stream_free(s); }), 0);
     ASSERT_EQ(hd_stream_new(ctx, cpu, mode, &s), HD_OK);
+    HdArray on = {};
+    const int64_t some = 3;
+    EXPECT_GT(each(
+                  "hd_array_new_on",
+                  [&] {
+                    hd_device_trim(ctx, cpu, 0);
+                    return hd_array_new_on(s, f32, 1, &some, &on);
+                  },
+                  [&] { EXPECT_EQ(hd_array_free_on(s, &on), HD_OK); }),
+              0);
     EXPECT_EQ(each("hd_array_copy", [&] { return hd_array_copy(s, a, b); }), 0);
     EXPECT_EQ(each("hd_array_clear", [&] { return hd_array_clear(s, b); }), 0);
     EXPECT_EQ(each("hd_stream_wait", [&] { return hd_stream_wait(s); }), 0);

@@ -1,98 +1,11 @@
 // tests/gpu/device_api_test.cc -- the public functions on a simulated GPU: arrays, copies, streams, events, graphs, simulations,
 // and what is left when the device is lost.
-#include <dlfcn.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "heddle/sim.h"
+#include "device_fixture.h"
 
 namespace {
-
-constexpr char kDriver[] = "tests/fakecuda/libfakecuda.so";
-
-const char kernels[] = "kernel add(i32 x[], i32 a) { x[tid()] += a; }\n"
-                       "kernel transpose(i32 a[,], i32 b[,]) { b[tid(1), tid(0)] = a[tid(0), tid(1)]; }\n"
-                       "kernel positive(i32 x[]) { assert(x[tid()] > 0, \"not positive\"); }\n"
-                       "kernel fill(i32 x[]) { x[3] = dim(); }\n";
-
-class Gpu : public testing::Test {
-protected:
-  // A context on a driver that is told what to be.
-  void Open(const char *config) {
-    setenv("HEDDLE_LIBCUDA", kDriver, 1);
-    void *library = dlopen(kDriver, RTLD_NOW);
-    ASSERT_TRUE(library) << dlerror();
-    void (*configure)(const char *);
-    void *symbol = dlsym(library, "fakecuda_configure");
-    memcpy(&configure, &symbol, sizeof configure);
-    symbol = dlsym(library, "fakecuda_live");
-    memcpy(&live_, &symbol, sizeof live_);
-    configure(config);
-    HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
-    o.no_cache = true;
-    o.threads = 1;
-    ASSERT_EQ(hd_context_new(&o, &ctx), HD_OK);
-    ASSERT_EQ(hd_device_find(ctx, "cpu", &cpu), HD_OK);
-    ASSERT_EQ(hd_device_find(ctx, "cuda:0", &gpu), HD_OK) << Why();
-    ASSERT_EQ(hd_stream_new(ctx, gpu, HD_STREAM_ASYNC, &stream), HD_OK) << Why();
-    ASSERT_EQ(hd_module_load_source(ctx, "t.hd", kernels, strlen(kernels), nullptr, &module), HD_OK) << Why();
-  }
-  void TearDown() override {
-    for (HdArray &a : arrays) hd_array_free(ctx, &a);
-    hd_stream_free(stream);
-    hd_module_free(module);
-    hd_context_free(ctx);
-    for (const char *what : {"contexts", "streams", "events", "modules", "blocks"}) EXPECT_EQ(live_(what), 0u) << what;
-  }
-
-  std::string Why() const {
-    char line[1400];
-    return hd_error_format(hd_context_error(ctx), line, sizeof line);
-  }
-  HdArray New(HdDevice d, std::vector<int64_t> n) {
-    HdArray a;
-    EXPECT_EQ(hd_array_zeros(ctx, d, hd_type_scalar(HD_I32), static_cast<int32_t>(n.size()), n.data(), &a), HD_OK)
-        << Why();
-    arrays.push_back(a);
-    return a;
-  }
-  // An array of the host with the numbers from 0 on.
-  HdArray Numbers(std::vector<int64_t> n) {
-    HdArray a = New(cpu, n);
-    for (int64_t i = 0; i < hd_array_count(a); i++) Of(a)[i] = static_cast<int32_t>(i);
-    return a;
-  }
-  static int32_t *Of(const HdArray &a) { return static_cast<int32_t *>(a.data); }
-  HdKernel *Kernel(const char *name) {
-    HdKernel *k = nullptr;
-    EXPECT_EQ(hd_module_kernel(module, name, gpu, &k), HD_OK) << Why();
-    return k;
-  }
-  HdStatus Launch(const char *name, std::vector<int64_t> dim, std::vector<HdArg> args, HdStream *s = nullptr) {
-    return hd_launch(Kernel(name), s ? s : stream, static_cast<int32_t>(dim.size()), dim.data(),
-                     static_cast<int32_t>(args.size()), args.data());
-  }
-  // What a view on the device holds, row-major.
-  std::vector<int32_t> Fetch(const HdArray &a) {
-    HdArray host = New(cpu, std::vector<int64_t>(a.length, a.length + a.ndim));
-    EXPECT_EQ(hd_array_copy(stream, a, host), HD_OK) << Why();
-    EXPECT_EQ(hd_stream_wait(stream), HD_OK) << Why();
-    return std::vector<int32_t>(Of(host), Of(host) + hd_array_count(host));
-  }
-
-  HdContext *ctx = nullptr;
-  HdStream *stream = nullptr;
-  HdModule *module = nullptr;
-  HdDevice cpu = {}, gpu = {};
-  std::vector<HdArray> arrays;
-  uint64_t (*live_)(const char *) = nullptr;
-};
 
 TEST_F(Gpu, CopiesViewsOfAnyShape) {
   Open("sm=90");
@@ -187,13 +100,7 @@ TEST_F(Gpu, OrdersStreamsByEvents) {
     EXPECT_EQ(hd_event_elapsed(ready, ready, &ms), HD_OK) << Why();
     hd_event_free(ready);
     hd_stream_free(other);
-    for (HdArray &a : arrays) hd_array_free(ctx, &a);
-    arrays.clear();
-    if (std::string(config) != "sm=90,seed=3") {
-      hd_stream_free(stream);
-      hd_module_free(module);
-      hd_context_free(ctx);
-    }
+    Close();
   }
 }
 
@@ -260,13 +167,7 @@ TEST_F(Gpu, CopiesBetweenTwoDevices) {
     EXPECT_NE(Why().find("'cuda:1'"), std::string::npos) << Why();
     hd_stream_free(there);
     hd_stream_free(on_cpu);
-    for (HdArray &o : arrays) hd_array_free(ctx, &o);
-    arrays.clear();
-    if (std::string(config) != "devices=2,sm=90,peer=none") {
-      hd_stream_free(stream);
-      hd_module_free(module);
-      hd_context_free(ctx);
-    }
+    Close();
   }
 }
 

@@ -49,7 +49,7 @@ TEST(Memory, BlocksAreAlignedAndPadded) {
     for (int i = 1; i <= RT_PAD; i++) sum = sum + data[-i] + data[size + i - 1];
     hdrt_block_free(b);
   }
-  hdrt_pool_trim(&pool);
+  hdrt_pool_trim(&pool, 0);
   EXPECT_TRUE(w.live.empty());
   EXPECT_EQ(pool.used, 0u);
 }
@@ -73,7 +73,7 @@ TEST(Memory, ReusesTheBlockThatWasFreedLast) {
   ASSERT_EQ(hdrt_block_new(&pool, RT_LARGEST + 1, &err, &c), HD_OK);
   hdrt_block_free(c);
   EXPECT_EQ(w.live.size(), n) << "large blocks go back at once";
-  hdrt_pool_trim(&pool);
+  hdrt_pool_trim(&pool, 0);
   EXPECT_TRUE(w.live.empty());
 }
 
@@ -91,7 +91,7 @@ TEST(Memory, GivesBackWhatItKeepsBeforeItFails) {
   EXPECT_EQ(err.status, HD_ERR_NOMEM);
   EXPECT_NE(strstr(err.detail, "80000 bytes"), nullptr) << err.detail;
   hdrt_block_free(big);
-  hdrt_pool_trim(&pool);
+  hdrt_pool_trim(&pool, 0);
   EXPECT_TRUE(w.live.empty());
 }
 
@@ -117,7 +117,7 @@ TEST(Memory, ClassesHoldWhatTheyAreAskedFor) {
     memset(hdrt_block_data(b), 0, size);
     hdrt_block_free(b);
   }
-  hdrt_pool_trim(&pool);
+  hdrt_pool_trim(&pool, 0);
 }
 
 } // namespace
