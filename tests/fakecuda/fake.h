@@ -8,20 +8,15 @@
 #ifndef FAKECUDA_FAKE_H
 #define FAKECUDA_FAKE_H
 
+#include "tests/fakecuda/fake_api.h"
 #include "tests/fakecuda/ptx.h"
-
-#define FK_API __attribute__((visibility("default")))
-
-typedef uint64_t CuPtr;
-typedef int      CuDevice;
-typedef struct { char bytes[16]; } CuUuid;
 
 enum {
   CU_OK = 0, CU_INVALID_VALUE = 1, CU_OUT_OF_MEMORY = 2, CU_NOT_INITIALIZED = 3, CU_NO_DEVICE = 100, CU_INVALID_DEVICE = 101,
   CU_INVALID_IMAGE = 200, CU_INVALID_CONTEXT = 201, CU_NO_BINARY = 209, CU_INVALID_PTX = 218, CU_PEER_UNSUPPORTED = 217,
   CU_PTX_TOO_NEW = 222, CU_INVALID_HANDLE = 400, CU_NOT_FOUND = 500, CU_NOT_READY = 600, CU_ILLEGAL_ADDRESS = 700,
   CU_OUT_OF_RESOURCES = 701, CU_PEER_ON = 704, CU_PEER_OFF = 705, CU_COOPERATIVE_TOO_LARGE = 720, CU_HOST_ON = 712, CU_HOST_OFF = 713,
-  CU_NOT_SUPPORTED = 801,
+  CU_NOT_PERMITTED = 800, CU_NOT_SUPPORTED = 801,
 };
 
 enum { FK_DEVICES = 8, FK_RULES = 64, FK_STACK = 32, FK_DEPS = 2 };
@@ -43,6 +38,7 @@ typedef struct FkConfig {
   int      devices, driver, init, fork_code;
   int      sm[FK_DEVICES];
   uint64_t mem[FK_DEVICES];
+  int      registers;        /* of every function, as if compiled; 0: what the text declares, an upper bound   */
   bool     pools, managed, peer, eager, null, adversary;
   PtxSchedule schedule;
   uint64_t seed;
@@ -177,6 +173,7 @@ typedef struct FkState {
   FkBlock   *blocks;
   FkPool    *pools;
   uint64_t   random, ids;
+  bool       in_callback;    /* of cuLaunchHostFunc, which may not call the driver                             */
   char       fault[600];     /* the last one in words                                                          */
   uint64_t   launches, threads;
   struct { const char *name; uint64_t n; } calls[700];
@@ -201,6 +198,26 @@ void   fk_leave(FkLock *lock);
   FkContext *ctx = fk_current();                                                                                              \
   if (!ctx) return CU_INVALID_CONTEXT;                                                                                        \
   if (ctx->lost) return ctx->lost
+
+/* A device there is. */
+#define ENTER_DEVICE(index)                                                                                                   \
+  ENTER(true);                                                                                                                \
+  FkDevice *d = fk_device(index);                                                                                             \
+  if (!d) return CU_INVALID_DEVICE
+/* A stream of the current context. */
+#define ENTER_STREAM(handle)                                                                                                  \
+  ENTER_CONTEXT();                                                                                                            \
+  FkStream *s = fk_stream(ctx, handle);                                                                                       \
+  if (!s) return CU_INVALID_HANDLE
+/* A stream of any context: the default stream is that of the current one. */
+#define ENTER_ANY_STREAM(handle)                                                                                              \
+  ENTER_CONTEXT();                                                                                                            \
+  FkStream *s = fk_stream_of_any(ctx, handle);                                                                                \
+  if (!s) return CU_INVALID_HANDLE
+#define ENTER_FUNCTION(handle)                                                                                                \
+  ENTER_CONTEXT();                                                                                                            \
+  FkFunction *f = fk_function(ctx, handle);                                                                                   \
+  if (!f) return CU_INVALID_HANDLE
 
 /* A rule for this call that looks closer than at its name. */
 int  fk_rule(const char *name, const char *kernel, int device, uint64_t size);
@@ -230,6 +247,8 @@ bool     fk_is_device(uint64_t address);                 /* in the range of any 
 /* --- streams (fake_stream.c) --- */
 
 FkStream *fk_stream(FkContext *c, void *handle);          /* NULL if it is none */
+FkStream *fk_stream_of_any(FkContext *c, void *handle);
+void      fk_wander(const FkContext *c);                  /* let streams take steps, perhaps */
 FkOp     *fk_op(FkWork work);
 void      fk_submit(FkStream *s, FkOp *op);
 void      fk_depend(FkOp *op, FkStream *s, uint64_t seq);
@@ -237,8 +256,16 @@ int       fk_drain(FkStream *s, uint64_t seq);            /* run at least up to 
 int       fk_drain_all(FkContext *c);
 void      fk_lose(FkContext *c, int code, const char *why);
 void      fk_stream_end(FkStream *s);
-int       fk_run_launch(FkContext *c, const FkOp *op);    /* fake_module.c */
 double    fk_now(void);
-int       fk_attribute(int device, int which);
+
+/* --- contexts, devices, functions (fake_context.c, fake_device.c, fake_function.c, fake_launch.c) --- */
+
+void        fk_contexts_forget(void);
+int         fk_attribute(int device, int which);
+FkFunction *fk_function(FkContext *c, void *handle);      /* NULL if it is none */
+int         fk_most_threads(const FkFunction *f);         /* of a block */
+int         fk_registers(const FkFunction *f);            /* of a thread */
+int         fk_resident(const FkContext *c, const FkFunction *f, int threads, size_t dynamic);
+int         fk_run_launch(FkContext *c, const FkOp *op);
 
 #endif

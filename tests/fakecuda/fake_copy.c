@@ -6,12 +6,10 @@
 
 /* --- copies --- */
 
-typedef enum Side { HOST_SIDE = 1, DEVICE_SIDE = 2, ARRAY_SIDE = 3, ANY_SIDE = 4 } Side;
-
 /* Is the memory what the call says that it is? What both see may stand for either. */
-static bool is_there(uint64_t at, uint64_t size, Side side) {
-  if (side == HOST_SIDE) return !fk_is_device(at);
-  if (side == DEVICE_SIDE || fk_is_device(at)) return fk_block_at(at, size);
+static bool is_there(uint64_t at, uint64_t size, unsigned side) {
+  if (side == CU_HOST_SIDE) return !fk_is_device(at);
+  if (side == CU_DEVICE_SIDE || fk_is_device(at)) return fk_block_at(at, size);
   return true;
 }
 
@@ -32,8 +30,8 @@ static void stage(FkOp *op) {
   op->from_pitch = op->width, op->from_slice = op->width * op->height;
 }
 
-static int copy(FkContext *c, void *stream, bool wait, const FkOp *shape, Side to, Side from) {
-  FkStream *s = fk_stream(c, stream);
+static int copy(FkContext *c, void *stream, bool wait, const FkOp *shape, unsigned to, unsigned from) {
+  FkStream *s = fk_stream_of_any(c, stream);
   if (!s) return CU_INVALID_HANDLE;
   if (!shape->width || !shape->height || !shape->depth) return CU_OK;
   const FkOp *o = shape;
@@ -48,7 +46,7 @@ static int copy(FkContext *c, void *stream, bool wait, const FkOp *shape, Side t
   return wait ? fk_drain(s, s->submitted) : CU_OK;
 }
 
-static int line(FkContext *c, void *stream, bool wait, uint64_t to, Side to_side, uint64_t from, Side from_side,
+static int line(FkContext *c, void *stream, bool wait, uint64_t to, unsigned to_side, uint64_t from, unsigned from_side,
                 size_t n) {
   FkOp op = {.to = to, .from = from, .width = n, .height = 1, .depth = 1};
   return copy(c, stream, wait, &op, to_side, from_side);
@@ -57,73 +55,58 @@ static int line(FkContext *c, void *stream, bool wait, uint64_t to, Side to_side
 
 FK_API int cuMemcpyHtoDAsync_v2(CuPtr to, const void *from, size_t n, void *stream) {
   ENTER_CONTEXT();
-  return line(ctx, stream, false, to, DEVICE_SIDE, ADDRESS(from), HOST_SIDE, n);
+  return line(ctx, stream, false, to, CU_DEVICE_SIDE, ADDRESS(from), CU_HOST_SIDE, n);
 }
 FK_API int cuMemcpyHtoD_v2(CuPtr to, const void *from, size_t n) {
   ENTER_CONTEXT();
-  return line(ctx, NULL, true, to, DEVICE_SIDE, ADDRESS(from), HOST_SIDE, n);
+  return line(ctx, NULL, true, to, CU_DEVICE_SIDE, ADDRESS(from), CU_HOST_SIDE, n);
 }
 FK_API int cuMemcpyDtoHAsync_v2(void *to, CuPtr from, size_t n, void *stream) {
   ENTER_CONTEXT();
-  return line(ctx, stream, false, ADDRESS(to), HOST_SIDE, from, DEVICE_SIDE, n);
+  return line(ctx, stream, false, ADDRESS(to), CU_HOST_SIDE, from, CU_DEVICE_SIDE, n);
 }
 FK_API int cuMemcpyDtoH_v2(void *to, CuPtr from, size_t n) {
   ENTER_CONTEXT();
-  return line(ctx, NULL, true, ADDRESS(to), HOST_SIDE, from, DEVICE_SIDE, n);
+  return line(ctx, NULL, true, ADDRESS(to), CU_HOST_SIDE, from, CU_DEVICE_SIDE, n);
 }
 /* Within a device the call does not wait, whatever its name. */
 FK_API int cuMemcpyDtoDAsync_v2(CuPtr to, CuPtr from, size_t n, void *stream) {
   ENTER_CONTEXT();
-  return line(ctx, stream, false, to, DEVICE_SIDE, from, DEVICE_SIDE, n);
+  return line(ctx, stream, false, to, CU_DEVICE_SIDE, from, CU_DEVICE_SIDE, n);
 }
 FK_API int cuMemcpyDtoD_v2(CuPtr to, CuPtr from, size_t n) {
   ENTER_CONTEXT();
-  return line(ctx, NULL, false, to, DEVICE_SIDE, from, DEVICE_SIDE, n);
+  return line(ctx, NULL, false, to, CU_DEVICE_SIDE, from, CU_DEVICE_SIDE, n);
 }
 FK_API int cuMemcpyAsync(CuPtr to, CuPtr from, size_t n, void *stream) {
   ENTER_CONTEXT();
-  return line(ctx, stream, false, to, ANY_SIDE, from, ANY_SIDE, n);
+  return line(ctx, stream, false, to, CU_ANY_SIDE, from, CU_ANY_SIDE, n);
 }
 FK_API int cuMemcpy(CuPtr to, CuPtr from, size_t n) {
   ENTER_CONTEXT();
-  return line(ctx, NULL, true, to, ANY_SIDE, from, ANY_SIDE, n);
+  return line(ctx, NULL, true, to, CU_ANY_SIDE, from, CU_ANY_SIDE, n);
 }
 FK_API int cuMemcpyPeerAsync(CuPtr to, void *to_context, CuPtr from, void *from_context, size_t n, void *stream) {
   ENTER_CONTEXT();
   if (!fk_context(to_context) || !fk_context(from_context)) return CU_INVALID_CONTEXT;
-  return line(ctx, stream, false, to, DEVICE_SIDE, from, DEVICE_SIDE, n);
+  return line(ctx, stream, false, to, CU_DEVICE_SIDE, from, CU_DEVICE_SIDE, n);
 }
 FK_API int cuMemcpyPeer(CuPtr to, void *to_context, CuPtr from, void *from_context, size_t n) {
   ENTER_CONTEXT();
   if (!fk_context(to_context) || !fk_context(from_context)) return CU_INVALID_CONTEXT;
-  return line(ctx, NULL, true, to, DEVICE_SIDE, from, DEVICE_SIDE, n);
+  return line(ctx, NULL, true, to, CU_DEVICE_SIDE, from, CU_DEVICE_SIDE, n);
 }
 
-typedef struct Copy2D {
-  size_t from_x, from_y;
-  unsigned from_kind;
-  const void *from_host;
-  CuPtr from_device;
-  void *from_array;
-  size_t from_pitch;
-  size_t to_x, to_y;
-  unsigned to_kind;
-  void *to_host;
-  CuPtr to_device;
-  void *to_array;
-  size_t to_pitch;
-  size_t width, height;
-} Copy2D;
-
-static int rows(FkContext *ctx, const Copy2D *c, void *stream, bool wait) {
-  if (!c || c->from_kind < HOST_SIDE || c->from_kind > ANY_SIDE || c->to_kind < HOST_SIDE || c->to_kind > ANY_SIDE)
+static int rows(FkContext *ctx, const CuCopy2D *c, void *stream, bool wait) {
+  if (!c || c->from_kind < CU_HOST_SIDE || c->from_kind > CU_ANY_SIDE || c->to_kind < CU_HOST_SIDE ||
+      c->to_kind > CU_ANY_SIDE)
     return CU_INVALID_VALUE;
-  if (c->from_kind == ARRAY_SIDE || c->to_kind == ARRAY_SIDE) return CU_NOT_SUPPORTED;
+  if (c->from_kind == CU_ARRAY_SIDE || c->to_kind == CU_ARRAY_SIDE) return CU_NOT_SUPPORTED;
   if (c->height > 1 && (c->from_pitch < c->width + c->from_x || c->to_pitch < c->width + c->to_x))
     return CU_INVALID_VALUE;
   if (c->from_pitch > INT32_MAX || c->to_pitch > INT32_MAX) return CU_INVALID_VALUE;
-  uint64_t from = c->from_kind == HOST_SIDE ? ADDRESS(c->from_host) : c->from_device;
-  uint64_t to = c->to_kind == HOST_SIDE ? ADDRESS(c->to_host) : c->to_device;
+  uint64_t from = c->from_kind == CU_HOST_SIDE ? ADDRESS(c->from_host) : c->from_device;
+  uint64_t to = c->to_kind == CU_HOST_SIDE ? ADDRESS(c->to_host) : c->to_device;
   FkOp op = {.to = to + c->to_y * c->to_pitch + c->to_x,
              .from = from + c->from_y * c->from_pitch + c->from_x,
              .width = c->width,
@@ -131,47 +114,32 @@ static int rows(FkContext *ctx, const Copy2D *c, void *stream, bool wait) {
              .depth = 1,
              .to_pitch = c->to_pitch,
              .from_pitch = c->from_pitch};
-  return copy(ctx, stream, wait, &op, (Side)c->to_kind, (Side)c->from_kind);
+  return copy(ctx, stream, wait, &op, c->to_kind, c->from_kind);
 }
-FK_API int cuMemcpy2DAsync_v2(const Copy2D *c, void *stream) {
+FK_API int cuMemcpy2DAsync_v2(const CuCopy2D *c, void *stream) {
   ENTER_CONTEXT();
   return rows(ctx, c, stream, false);
 }
-FK_API int cuMemcpy2D_v2(const Copy2D *c) {
+FK_API int cuMemcpy2D_v2(const CuCopy2D *c) {
   ENTER_CONTEXT();
   return rows(ctx, c, NULL, true);
 }
-FK_API int cuMemcpy2DUnaligned_v2(const Copy2D *c) {
+FK_API int cuMemcpy2DUnaligned_v2(const CuCopy2D *c) {
   ENTER_CONTEXT();
   return rows(ctx, c, NULL, true);
 }
 
-typedef struct Copy3D {
-  size_t from_x, from_y, from_z, from_level;
-  unsigned from_kind;
-  const void *from_host;
-  CuPtr from_device;
-  void *from_array, *reserved0;
-  size_t from_pitch, from_height;
-  size_t to_x, to_y, to_z, to_level;
-  unsigned to_kind;
-  void *to_host;
-  CuPtr to_device;
-  void *to_array, *reserved1;
-  size_t to_pitch, to_height;
-  size_t width, height, depth;
-} Copy3D;
-
-static int slices(FkContext *ctx, const Copy3D *c, void *stream, bool wait) {
-  if (!c || c->from_kind < HOST_SIDE || c->from_kind > ANY_SIDE || c->to_kind < HOST_SIDE || c->to_kind > ANY_SIDE)
+static int slices(FkContext *ctx, const CuCopy3D *c, void *stream, bool wait) {
+  if (!c || c->from_kind < CU_HOST_SIDE || c->from_kind > CU_ANY_SIDE || c->to_kind < CU_HOST_SIDE ||
+      c->to_kind > CU_ANY_SIDE)
     return CU_INVALID_VALUE;
-  if (c->from_kind == ARRAY_SIDE || c->to_kind == ARRAY_SIDE) return CU_NOT_SUPPORTED;
+  if (c->from_kind == CU_ARRAY_SIDE || c->to_kind == CU_ARRAY_SIDE) return CU_NOT_SUPPORTED;
   if (c->height > 1 && (c->from_pitch < c->width + c->from_x || c->to_pitch < c->width + c->to_x))
     return CU_INVALID_VALUE;
   if (c->depth > 1 && (c->from_height < c->height + c->from_y || c->to_height < c->height + c->to_y))
     return CU_INVALID_VALUE;
-  uint64_t from = c->from_kind == HOST_SIDE ? ADDRESS(c->from_host) : c->from_device;
-  uint64_t to = c->to_kind == HOST_SIDE ? ADDRESS(c->to_host) : c->to_device;
+  uint64_t from = c->from_kind == CU_HOST_SIDE ? ADDRESS(c->from_host) : c->from_device;
+  uint64_t to = c->to_kind == CU_HOST_SIDE ? ADDRESS(c->to_host) : c->to_device;
   FkOp op = {.width = c->width,
              .height = c->height,
              .depth = c->depth,
@@ -181,13 +149,13 @@ static int slices(FkContext *ctx, const Copy3D *c, void *stream, bool wait) {
              .from_slice = c->from_pitch * c->from_height};
   op.to = to + c->to_z * op.to_slice + c->to_y * c->to_pitch + c->to_x;
   op.from = from + c->from_z * op.from_slice + c->from_y * c->from_pitch + c->from_x;
-  return copy(ctx, stream, wait, &op, (Side)c->to_kind, (Side)c->from_kind);
+  return copy(ctx, stream, wait, &op, c->to_kind, c->from_kind);
 }
-FK_API int cuMemcpy3DAsync_v2(const Copy3D *c, void *stream) {
+FK_API int cuMemcpy3DAsync_v2(const CuCopy3D *c, void *stream) {
   ENTER_CONTEXT();
   return slices(ctx, c, stream, false);
 }
-FK_API int cuMemcpy3D_v2(const Copy3D *c) {
+FK_API int cuMemcpy3D_v2(const CuCopy3D *c) {
   ENTER_CONTEXT();
   return slices(ctx, c, NULL, true);
 }
@@ -196,12 +164,12 @@ FK_API int cuMemcpy3D_v2(const Copy3D *c) {
 
 static int set(FkContext *c, void *stream, CuPtr to, uint64_t pitch, uint32_t value, uint32_t bytes, uint64_t width,
                uint64_t height) {
-  FkStream *s = fk_stream(c, stream);
+  FkStream *s = fk_stream_of_any(c, stream);
   if (!s) return CU_INVALID_HANDLE;
   if (!width || !height) return CU_OK;
   uint64_t row = width * bytes;
   if (to % bytes || (height > 1 && (pitch < row || pitch % bytes)) ||
-      !is_there(to, (height - 1) * pitch + row, DEVICE_SIDE))
+      !is_there(to, (height - 1) * pitch + row, CU_DEVICE_SIDE))
     return CU_INVALID_VALUE;
   FkOp *op = fk_op(FK_SET);
   op->to = to, op->to_pitch = pitch, op->value = value, op->value_bytes = bytes, op->width = width, op->height = height;

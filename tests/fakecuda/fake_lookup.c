@@ -88,6 +88,7 @@ static void *find(const char *name, int version, bool *too_new) {
   *too_new = false;
   if (is_missing(name) || !dladdr(&fk, &self)) return NULL;
   void *library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  if (!library) library = dlopen(NULL, RTLD_NOW); /* the driver is a part of the program */
   if (!library) return NULL;
   snprintf(second, sizeof second, "%s_v2", name);
   void *p = symbol(library, second, version, too_new);
@@ -95,6 +96,8 @@ static void *find(const char *name, int version, bool *too_new) {
   dlclose(library);
   return p;
 }
+
+enum { MOST_FLAGS = 2 };
 
 static int look_up(const char *name, void **out, int version, int *status) {
   enum { FOUND = 0, ABSENT = 1, TOO_NEW = 2 };
@@ -107,11 +110,9 @@ static int look_up(const char *name, void **out, int version, int *status) {
 
 FK_API int cuGetProcAddress(const char *name, void **out, int version, uint64_t flags) {
   ENTER(false);
-  (void)flags;
-  return look_up(name, out, version, NULL);
+  return flags > MOST_FLAGS ? CU_INVALID_VALUE : look_up(name, out, version, NULL);
 }
 FK_API int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status) {
   ENTER(false);
-  (void)flags;
-  return look_up(name, out, version, status);
+  return flags > MOST_FLAGS ? CU_INVALID_VALUE : look_up(name, out, version, status);
 }

@@ -34,13 +34,13 @@ static bool sees(const FkContext *c, const FkBlock *b) {
 
 FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align, FkPool *pool, const char *what,
                       int *code) {
-  FkDevice *d = &fk.device[c->device];
+  FkDevice *d = &fk.device[pool ? pool->device : c->device];
   uint64_t room = (size + GAP - 1) / GAP * GAP, step = align > GAP ? align : GAP;
   uint64_t at = (d->top + step - 1) / step * step;
   *code = CU_OUT_OF_MEMORY;
   if (where == FK_ON_DEVICE && (size > d->mem - d->used || room > d->end - at || at + room + GAP > d->end)) return NULL;
   FkBlock *b = FK_NEW(FkBlock);
-  *b = (FkBlock){.where = where, .device = c->device, .size = size, .context = c, .pool = pool};
+  *b = (FkBlock){.where = where, .device = d->index, .size = size, .context = c, .pool = pool};
   b->host = aligned_alloc(GAP, room ? room : GAP);
   if (!b->host) abort();
   memset(b->host, PATTERN, room ? room : GAP); /* what nobody has written is noticed */
@@ -48,7 +48,7 @@ FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align
   if (where == FK_ON_DEVICE) d->top = at + room + GAP, d->used += size;
   for (int k = 0; k < fk.config.devices; k++) {
     FkContext *user = fk.device[k].primary;
-    bool seen = k == c->device || where != FK_ON_DEVICE || (user && sees(user, b));
+    bool seen = k == d->index || where != FK_ON_DEVICE || (user && sees(user, b));
     if (seen) ptx_space_add(fk.device[k].space, b->at, size, b->host, 0, what);
   }
   b->next = fk.blocks;

@@ -57,18 +57,17 @@ FK_API int cuMemFreeAsync(CuPtr p, void *stream) {
   return CU_OK;
 }
 
-typedef struct PoolProps {
-  int type, handles, location, device;
-} PoolProps;
-
-FK_API int cuMemPoolCreate(void **out, const PoolProps *props) {
+FK_API int cuMemPoolCreate(void **out, const CuPoolProps *props) {
   ENTER_POOLS();
   enum { PINNED = 1, ON_DEVICE = 1 };
-  if (!out || !props || props->type != PINNED || props->location != ON_DEVICE) return CU_INVALID_VALUE;
-  if (!fk_device(props->device)) return CU_INVALID_DEVICE;
+  if (!out || !props || props->type != PINNED || props->location.type != ON_DEVICE) return CU_INVALID_VALUE;
+  if (!fk_device(props->location.id)) return CU_INVALID_DEVICE;
   FkPool *p = FK_NEW(FkPool);
-  *p = (FkPool){
-      .kind = FK_POOL, .device = props->device, .values = {[1] = 1, [2] = 1, [3] = 1}, .own = true, .next = fk.pools};
+  *p = (FkPool){.kind = FK_POOL,
+                .device = props->location.id,
+                .values = {[1] = 1, [2] = 1, [3] = 1},
+                .own = true,
+                .next = fk.pools};
   fk.pools = p;
   *out = p;
   return CU_OK;
@@ -98,9 +97,15 @@ FK_API int cuMemPoolTrimTo(void *pool, size_t keep) {
 FK_API int cuMemPoolSetAttribute(void *pool, int which, const void *value) {
   ENTER_POOLS();
   FkPool *p = pool_of(pool);
-  if (!p || !value || which < 1 || which > 8) return CU_INVALID_VALUE;
+  if (!p || !value || which < 1 || which > 8 || which == 5 || which == 7) return CU_INVALID_VALUE;
+  if (which >= 6) { /* the most so far, which may only begin anew */
+    uint64_t zero;
+    memcpy(&zero, value, 8);
+    if (zero) return CU_INVALID_VALUE;
+    p->used_high = p->used;
+    return CU_OK;
+  }
   memcpy(&p->values[which], value, which <= 3 ? 4 : 8);
-  if (which == 8) p->used_high = p->used;
   return CU_OK;
 }
 FK_API int cuMemPoolGetAttribute(void *pool, int which, void *value) {
@@ -112,15 +117,7 @@ FK_API int cuMemPoolGetAttribute(void *pool, int which, void *value) {
   return CU_OK;
 }
 
-typedef struct Location {
-  int type, id;
-} Location;
-typedef struct Access {
-  Location location;
-  int flags;
-} Access;
-
-FK_API int cuMemPoolSetAccess(void *pool, const Access *list, size_t n) {
+FK_API int cuMemPoolSetAccess(void *pool, const CuAccess *list, size_t n) {
   ENTER_POOLS();
   FkPool *p = pool_of(pool);
   if (!p || (n && !list)) return CU_INVALID_VALUE;
@@ -139,7 +136,7 @@ FK_API int cuMemPoolSetAccess(void *pool, const Access *list, size_t n) {
   }
   return CU_OK;
 }
-FK_API int cuMemPoolGetAccess(int *flags, void *pool, const Location *at) {
+FK_API int cuMemPoolGetAccess(int *flags, void *pool, const CuLocation *at) {
   ENTER_POOLS();
   FkPool *p = pool_of(pool);
   if (!p || !flags || !at || !fk_device(at->id)) return CU_INVALID_VALUE;

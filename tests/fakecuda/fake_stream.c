@@ -1,4 +1,4 @@
-/* tests/fakecuda/fake_stream.c -- streams as queues, events, and the order in which work is done.
+/* tests/fakecuda/fake_stream.c -- streams as queues, and the order in which work is done.
  *
  * A call that waits for a stream first lets others go on, at random: what no event orders comes in any order. The default
  * stream and the streams that were not made non-blocking wait for each other, as they do.
@@ -16,6 +16,12 @@ FkStream *fk_stream(FkContext *c, void *handle) {
   for (FkStream *s = c->streams; s; s = s->next)
     if (s == handle && !s->dead) return s;
   return NULL;
+}
+
+FkStream *fk_stream_of_any(FkContext *c, void *handle) {
+  FkStream *s = fk_stream(c, handle);
+  for (FkContext *o = fk.contexts; o && !s; o = o->next) s = fk_stream(o, handle);
+  return s;
 }
 
 FkOp *fk_op(FkWork work) {
@@ -107,7 +113,11 @@ static void run(FkContext *c, const FkOp *op) {
   case FK_COPY: code = copy_rows(op); break;
   case FK_SET: code = set_rows(op); break;
   case FK_LAUNCH: fk_run_launch(c, op); return;
-  case FK_CALL: op->call(op->user); return;
+  case FK_CALL:
+    fk.in_callback = true;
+    op->call(op->user);
+    fk.in_callback = false;
+    return;
   case FK_FREE: {
     FkBlock *b = fk_block_at(op->to, 1);
     if (b && b->at == op->to) fk_block_free(b);
@@ -136,15 +146,14 @@ static uint32_t random_number(void) {
   return (uint32_t)(fk.random >> 33);
 }
 
-/* Let another stream take a step, perhaps. */
-static void wander(const FkContext *c) {
+void fk_wander(const FkContext *c) {
   for (FkStream *o = c->streams; o; o = o->next)
-    if (o->first && !o->running && random_number() % 3 == 0) step(o);
+    while (o->first && !o->running && random_number() % 3 == 0) step(o);
 }
 
 int fk_drain(FkStream *s, uint64_t seq) {
   while (s->done < seq && s->first && !s->running) {
-    wander(s->context);
+    fk_wander(s->context);
     if (s->done < seq && s->first && !s->running) step(s);
   }
   FkContext *c = s->context;
@@ -161,7 +170,9 @@ int fk_drain_all(FkContext *c) {
 /* --- streams --- */
 
 static int stream_new(FkContext *c, void **out, unsigned flags, int priority) {
+  enum { LEAST = 0, GREATEST = -5 };
   if (!out || flags > 1) return CU_INVALID_VALUE;
+  priority = priority > LEAST ? LEAST : priority < GREATEST ? GREATEST : priority;
   FkStream *s = FK_NEW(FkStream);
   *s = (FkStream){
       .kind = FK_STREAM, .context = c, .flags = flags, .priority = priority, .id = ++fk.ids, .next = c->streams};
@@ -178,28 +189,23 @@ FK_API int cuStreamCreateWithPriority(void **out, unsigned flags, int priority) 
   return stream_new(ctx, out, flags, priority);
 }
 
-#define ENTER_STREAM(handle)                                                                                           \
-  ENTER_CONTEXT();                                                                                                     \
-  FkStream *s = fk_stream(ctx, handle);                                                                                \
-  if (!s) return CU_INVALID_HANDLE
-
 /* What is queued is still done. */
 FK_API int cuStreamDestroy_v2(void *stream) {
-  ENTER_STREAM(stream);
-  if (s == &ctx->legacy) return CU_INVALID_HANDLE;
+  ENTER_ANY_STREAM(stream);
+  if (s == &s->context->legacy) return CU_INVALID_HANDLE;
   fk_drain(s, s->submitted);
   s->dead = true;
   return CU_OK;
 }
 FK_API int cuStreamSynchronize(void *stream) {
-  ENTER_STREAM(stream);
+  ENTER_ANY_STREAM(stream);
   return fk_drain(s, s->submitted);
 }
 FK_API int cuStreamQuery(void *stream) {
-  ENTER_STREAM(stream);
+  ENTER_ANY_STREAM(stream);
   if (s->done == s->submitted) return CU_OK;
-  wander(ctx);
-  return CU_NOT_READY;
+  fk_wander(s->context);
+  return s->context->lost ? s->context->lost : CU_NOT_READY;
 }
 FK_API int cuLaunchHostFunc(void *stream, void (*call)(void *), void *user) {
   ENTER_STREAM(stream);
@@ -211,31 +217,31 @@ FK_API int cuLaunchHostFunc(void *stream, void (*call)(void *), void *user) {
 }
 
 FK_API int cuStreamGetPriority(void *stream, int *out) {
-  ENTER_STREAM(stream);
+  ENTER_ANY_STREAM(stream);
   if (!out) return CU_INVALID_VALUE;
   *out = s->priority;
   return CU_OK;
 }
 FK_API int cuStreamGetFlags(void *stream, unsigned *out) {
-  ENTER_STREAM(stream);
+  ENTER_ANY_STREAM(stream);
   if (!out) return CU_INVALID_VALUE;
   *out = s->flags;
   return CU_OK;
 }
 FK_API int cuStreamGetCtx(void *stream, void **out) {
-  ENTER_STREAM(stream);
+  ENTER_ANY_STREAM(stream);
   if (!out) return CU_INVALID_VALUE;
   *out = s->context;
   return CU_OK;
 }
 FK_API int cuStreamGetId(void *stream, unsigned long long *out) {
-  ENTER_STREAM(stream);
+  ENTER_ANY_STREAM(stream);
   if (!out) return CU_INVALID_VALUE;
   *out = s->id;
   return CU_OK;
 }
 FK_API int cuStreamGetDevice(void *stream, CuDevice *out) {
-  ENTER_STREAM(stream);
+  ENTER_ANY_STREAM(stream);
   if (!out) return CU_INVALID_VALUE;
   *out = s->context->device;
   return CU_OK;
@@ -246,117 +252,4 @@ FK_API int cuStreamIsCapturing(void *stream, int *out) {
   if (!out) return CU_INVALID_VALUE;
   *out = 0;
   return CU_OK;
-}
-
-/* --- events --- */
-
-static FkEvent *event_of(void *handle) {
-  for (FkContext *c = fk.contexts; c; c = c->next)
-    for (FkEvent *e = c->events; e; e = e->next)
-      if (e == handle) return e;
-  return NULL;
-}
-
-FK_API int cuEventCreate(void **out, unsigned flags) {
-  ENTER_CONTEXT();
-  if (!out || flags > 7) return CU_INVALID_VALUE;
-  FkEvent *e = FK_NEW(FkEvent);
-  *e = (FkEvent){.kind = FK_EVENT, .context = ctx, .flags = flags, .next = ctx->events};
-  ctx->events = e;
-  *out = e;
-  return CU_OK;
-}
-
-/* Work that would record it records nothing then. */
-static void forget(FkContext *c, const FkEvent *e) {
-  for (FkOp *op = c->legacy.first; op; op = op->next)
-    if (op->event == e) op->event = NULL;
-  for (FkStream *s = c->streams; s; s = s->next)
-    for (FkOp *op = s->first; op; op = op->next)
-      if (op->event == e) op->event = NULL;
-}
-
-FK_API int cuEventDestroy_v2(void *event) {
-  ENTER(true);
-  FkEvent *e = event_of(event);
-  if (!e) return CU_INVALID_HANDLE;
-  for (FkContext *c = fk.contexts; c; c = c->next) forget(c, e);
-  for (FkEvent **p = &e->context->events; *p; p = &(*p)->next)
-    if (*p == e) {
-      *p = e->next;
-      break;
-    }
-  free(e);
-  return CU_OK;
-}
-
-static int record(FkContext *ctx, FkStream *s, void *event) {
-  FkEvent *e = event_of(event);
-  if (!e || e->context != ctx) return CU_INVALID_HANDLE;
-  FkOp *op = fk_op(FK_RECORD);
-  forget(ctx, e);
-  op->event = e;
-  e->done = false;
-  fk_submit(s, op);
-  e->stream = s;
-  e->seq = s->submitted;
-  return CU_OK;
-}
-FK_API int cuEventRecord(void *event, void *stream) {
-  ENTER_STREAM(stream);
-  return record(ctx, s, event);
-}
-FK_API int cuEventRecordWithFlags(void *event, void *stream, unsigned flags) {
-  ENTER_STREAM(stream);
-  return flags > 1 ? CU_INVALID_VALUE : record(ctx, s, event);
-}
-
-static int wait_event(FkStream *s, void *event, unsigned flags) {
-  FkEvent *e = event_of(event);
-  if (!e || flags > 1) return e ? CU_INVALID_VALUE : CU_INVALID_HANDLE;
-  if (!e->stream) return CU_OK;
-  FkOp *op = fk_op(FK_NOTHING);
-  fk_depend(op, e->stream, e->seq);
-  fk_submit(s, op);
-  return CU_OK;
-}
-FK_API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
-  ENTER_STREAM(stream);
-  return wait_event(s, event, flags);
-}
-FK_API int cuStreamWaitEvent_ptsz(void *stream, void *event, unsigned flags) {
-  ENTER_STREAM(stream);
-  return wait_event(s, event, flags);
-}
-
-FK_API int cuEventSynchronize(void *event) {
-  ENTER_CONTEXT();
-  FkEvent *e = event_of(event);
-  if (!e) return CU_INVALID_HANDLE;
-  return e->stream ? fk_drain(e->stream, e->seq) : CU_OK;
-}
-FK_API int cuEventQuery(void *event) {
-  ENTER_CONTEXT();
-  FkEvent *e = event_of(event);
-  if (!e) return CU_INVALID_HANDLE;
-  if (!e->stream || e->done) return CU_OK;
-  wander(ctx);
-  return CU_NOT_READY;
-}
-static int elapsed(float *ms, void *from, void *to) {
-  enum { DISABLE_TIMING = 2 };
-  FkEvent *a = event_of(from), *b = event_of(to);
-  if (!a || !b || !a->stream || !b->stream || !ms) return a && b && !ms ? CU_INVALID_VALUE : CU_INVALID_HANDLE;
-  if ((a->flags | b->flags) & DISABLE_TIMING) return CU_INVALID_HANDLE;
-  if (!a->done || !b->done) return CU_NOT_READY;
-  *ms = (float)(b->time - a->time);
-  return CU_OK;
-}
-FK_API int cuEventElapsedTime(float *ms, void *from, void *to) {
-  ENTER_CONTEXT();
-  return elapsed(ms, from, to);
-}
-FK_API int cuEventElapsedTime_v2(float *ms, void *from, void *to) {
-  ENTER_CONTEXT();
-  return elapsed(ms, from, to);
 }
