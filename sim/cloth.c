@@ -92,11 +92,11 @@ static void fill_triangles(const HdSimClothOptions *o, int32_t *t) {
 static HdStatus fill_arrays(HdSimCloth *c) {
   enum { X, W, UV, TRIANGLES, LINKS, NVIEWS };
   HdArray from[NVIEWS] = {c->x, c->w, c->uv, c->triangles, c->links};
-  HdSimView v[NVIEWS];
+  HostView v[NVIEWS];
   HdStatus status = HD_OK;
   int open = 0;
   while (open < NVIEWS && status == HD_OK) {
-    status = hdsim_open(c->ctx, c->stream, from[open], &v[open]);
+    status = hdhost_view(c->ctx, c->stream, from[open], &v[open]);
     if (status == HD_OK) open++;
   }
   bool all = open == NVIEWS;
@@ -106,7 +106,7 @@ static HdStatus fill_arrays(HdSimCloth *c) {
     for (int i = 0; i < NCOLOURS; i++) fill_links(&c->options, i / 2, i % 2, (Link *)v[LINKS].data + c->first[i]);
   }
   while (open-- > 0) {
-    HdStatus closed = hdsim_close(c->ctx, &v[open], all);
+    HdStatus closed = hdhost_unview(c->ctx, &v[open], all);
     if (status == HD_OK) status = closed;
   }
   return status;
@@ -114,7 +114,7 @@ static HdStatus fill_arrays(HdSimCloth *c) {
 
 static HdStatus start(HdSimCloth *c, HdDevice device) {
   const HdSimClothOptions *o = &c->options;
-  HD_TRY(hdsim_load(c->ctx, "cloth", device, kernel_names, &c->module, c->kernel));
+  HD_TRY(hdhost_load(c->ctx, "sim/cloth.hd", hdsim_source("cloth"), device, kernel_names, &c->module, c->kernel));
   c->n = (int64_t)o->rows * o->cols;
   for (int i = 0; i < NCOLOURS; i++) c->first[i + 1] = c->first[i] + fill_links(o, i / 2, i % 2, NULL);
   c->links_n = c->first[NCOLOURS];
@@ -143,7 +143,7 @@ HdStatus hd_sim_cloth_new(HdContext *ctx, HdStream *stream, const HdSimClothOpti
   HdSimClothOptions defaults = HD_SIM_CLOTH_OPTIONS_INIT;
   if (!options) options = &defaults;
   HD_TRY(check_options(ctx, options));
-  HdSimCloth *c = hdsim_alloc(ctx, sizeof *c);
+  HdSimCloth *c = hdhost_alloc(ctx, sizeof *c);
   if (!c) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_sim_cloth_new", "", "");
   c->ctx = ctx;
   c->stream = stream;
@@ -161,17 +161,17 @@ void hd_sim_cloth_free(HdSimCloth *c) {
   HdArray *all[] = {&c->x, &c->v, &c->before, &c->w, &c->normal, &c->uv, &c->links, &c->stretch, &c->triangles};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_array_free(c->ctx, all[i]);
   hd_module_free(c->module);
-  hdsim_release(c->ctx, c, sizeof *c);
+  hdhost_release(c->ctx, c, sizeof *c);
 }
 
 HdStatus hd_sim_cloth_pin(HdSimCloth *c, int32_t row, int32_t col, bool held) {
   const HdSimClothOptions *o = &c->options;
   if (row < 0 || row >= o->rows || col < 0 || col >= o->cols)
     return hd_context_fail(c->ctx, HD_ERR_ARG, "hd_sim_cloth_pin", "row, col", "the sheet has no such particle");
-  HdSimView w;
-  HD_TRY(hdsim_open(c->ctx, c->stream, c->w, &w));
+  HostView w;
+  HD_TRY(hdhost_view(c->ctx, c->stream, c->w, &w));
   ((float *)w.data)[row * o->cols + col] = held ? 0 : 1 / o->mass;
-  return hdsim_close(c->ctx, &w, true);
+  return hdhost_unview(c->ctx, &w, true);
 }
 
 void hd_sim_cloth_set_ball(HdSimCloth *c, const float ball[4]) { memcpy(c->options.ball, ball, 4 * sizeof(float)); }
@@ -179,13 +179,13 @@ void hd_sim_cloth_set_ball(HdSimCloth *c, const float ball[4]) { memcpy(c->optio
 static HdStatus substep(HdSimCloth *c, float dt, float keep) {
   const HdSimClothOptions *o = &c->options;
   HdArg x = hd_arg_array(&c->x), v = hd_arg_array(&c->v), before = hd_arg_array(&c->before), w = hd_arg_array(&c->w);
-  HD_TRY(HDSIM_RUN1(c->kernel[PREDICT], c->stream, c->n, x, v, before, w, hdsim_vec(3, o->gravity), hd_arg_f32(dt)));
+  HD_TRY(HDHOST_RUN1(c->kernel[PREDICT], c->stream, c->n, x, v, before, w, hdhost_vec(3, o->gravity), hd_arg_f32(dt)));
   for (int i = 0; i < NCOLOURS; i++)
-    HD_TRY(HDSIM_RUN1(c->kernel[SOLVE], c->stream, c->first[i + 1] - c->first[i], hd_arg_array(&c->links),
-                      hd_arg_i32((int32_t)c->first[i]), x, w, hd_arg_f32(dt)));
-  HD_TRY(HDSIM_RUN1(c->kernel[COLLIDE], c->stream, c->n, x, before, w, hdsim_vec(4, o->ball), hd_arg_f32(o->thickness),
-                    hd_arg_f32(o->friction)));
-  return HDSIM_RUN1(c->kernel[VELOCITIES], c->stream, c->n, x, v, before, hd_arg_f32(1 / dt), hd_arg_f32(keep));
+    HD_TRY(HDHOST_RUN1(c->kernel[SOLVE], c->stream, c->first[i + 1] - c->first[i], hd_arg_array(&c->links),
+                       hd_arg_i32((int32_t)c->first[i]), x, w, hd_arg_f32(dt)));
+  HD_TRY(HDHOST_RUN1(c->kernel[COLLIDE], c->stream, c->n, x, before, w, hdhost_vec(4, o->ball),
+                     hd_arg_f32(o->thickness), hd_arg_f32(o->friction)));
+  return HDHOST_RUN1(c->kernel[VELOCITIES], c->stream, c->n, x, v, before, hd_arg_f32(1 / dt), hd_arg_f32(keep));
 }
 
 HdStatus hd_sim_cloth_step(HdSimCloth *c, float dt) {
@@ -204,19 +204,19 @@ const HdSimClothOptions *hdsim_cloth_options(const HdSimCloth *c) { return &c->o
 
 HdStatus hd_sim_cloth_normals(HdSimCloth *c, HdArray *normals) {
   const HdSimClothOptions *o = &c->options;
-  HD_TRY(HDSIM_RUN2(c->kernel[NORMALS], c->stream, o->rows, o->cols, hd_arg_array(&c->x), hd_arg_array(&c->normal),
-                    hd_arg_i32(o->rows), hd_arg_i32(o->cols)));
+  HD_TRY(HDHOST_RUN2(c->kernel[NORMALS], c->stream, o->rows, o->cols, hd_arg_array(&c->x), hd_arg_array(&c->normal),
+                     hd_arg_i32(o->rows), hd_arg_i32(o->cols)));
   *normals = c->normal;
   return HD_OK;
 }
 
 HdStatus hd_sim_cloth_max_stretch(HdSimCloth *c, float *stretch) {
-  HD_TRY(HDSIM_RUN1(c->kernel[STRETCHES], c->stream, c->structural_n, hd_arg_array(&c->links), hd_arg_array(&c->x),
-                    hd_arg_array(&c->stretch)));
-  HdSimView v;
-  HD_TRY(hdsim_open(c->ctx, c->stream, c->stretch, &v));
+  HD_TRY(HDHOST_RUN1(c->kernel[STRETCHES], c->stream, c->structural_n, hd_arg_array(&c->links), hd_arg_array(&c->x),
+                     hd_arg_array(&c->stretch)));
+  HostView v;
+  HD_TRY(hdhost_view(c->ctx, c->stream, c->stretch, &v));
   float most = -1;
   for (int64_t i = 0; i < c->structural_n; i++) most = fmaxf(most, ((float *)v.data)[i]);
   *stretch = most;
-  return hdsim_close(c->ctx, &v, false);
+  return hdhost_unview(c->ctx, &v, false);
 }

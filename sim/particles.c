@@ -93,16 +93,17 @@ static HdStatus make_arrays(HdSimParticles *p, HdDevice device) {
 }
 
 static HdStatus start(HdSimParticles *p, HdDevice device, const float x[]) {
-  HD_TRY(hdsim_load(p->ctx, "particles", device, kernel_names, &p->module, p->kernel));
+  HD_TRY(
+      hdhost_load(p->ctx, "sim/particles.hd", hdsim_source("particles"), device, kernel_names, &p->module, p->kernel));
   HD_TRY(make_arrays(p, device));
   if (p->n == 0) return HD_OK;
-  HdSimView v;
-  HD_TRY(hdsim_open(p->ctx, p->stream, p->x, &v));
+  HostView v;
+  HD_TRY(hdhost_view(p->ctx, p->stream, p->x, &v));
   memcpy(v.data, x, (size_t)p->n * 3 * sizeof(float));
-  HD_TRY(hdsim_close(p->ctx, &v, true));
-  HD_TRY(hdsim_open(p->ctx, p->stream, p->id, &v));
+  HD_TRY(hdhost_unview(p->ctx, &v, true));
+  HD_TRY(hdhost_view(p->ctx, p->stream, p->id, &v));
   for (int64_t i = 0; i < p->n; i++) ((int32_t *)v.data)[i] = (int32_t)i;
-  return hdsim_close(p->ctx, &v, true);
+  return hdhost_unview(p->ctx, &v, true);
 }
 
 HdStatus hd_sim_particles_new(HdContext *ctx, HdStream *stream, const HdSimParticlesOptions *options, int64_t n,
@@ -111,7 +112,7 @@ HdStatus hd_sim_particles_new(HdContext *ctx, HdStream *stream, const HdSimParti
   if (!options) options = &defaults;
   HD_TRY(check_options(ctx, options, n));
   HdDevice device = hd_stream_device(stream);
-  HdSimParticles *p = hdsim_alloc(ctx, sizeof *p);
+  HdSimParticles *p = hdhost_alloc(ctx, sizeof *p);
   if (!p) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_sim_particles_new", "", "");
   p->ctx = ctx;
   p->stream = stream;
@@ -133,7 +134,7 @@ void hd_sim_particles_free(HdSimParticles *p) {
                     &p->order, &p->count, &p->first, &p->next,     &p->sum,      &p->energy};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_array_free(p->ctx, all[i]);
   hd_module_free(p->module);
-  hdsim_release(p->ctx, p, sizeof *p);
+  hdhost_release(p->ctx, p, sizeof *p);
 }
 
 static HdStatus sort(HdSimParticles *p) {
@@ -142,24 +143,24 @@ static HdStatus sort(HdSimParticles *p) {
   HdArg count = hd_arg_array(&p->count), sum = hd_arg_array(&p->sum), first = hd_arg_array(&p->first);
   HdArg next = hd_arg_array(&p->next), order = hd_arg_array(&p->order);
   HD_TRY(hd_array_clear(p->stream, p->count));
-  HD_TRY(HDSIM_RUN1(p->kernel[COUNT_CELLS], p->stream, p->n, x, grid, cell, count));
-  HD_TRY(HDSIM_RUN1(p->kernel[SCAN_BLOCKS], p->stream, p->blocks, count, sum));
-  HD_TRY(HDSIM_RUN1(p->kernel[SCAN_SUMS], p->stream, 1, sum));
-  HD_TRY(HDSIM_RUN1(p->kernel[SCAN_APPLY], p->stream, p->blocks, count, sum, first, next));
-  HD_TRY(HDSIM_RUN1(p->kernel[SCATTER], p->stream, p->n, cell, next, order));
-  HD_TRY(HDSIM_RUN1(p->kernel[SORT_CELLS], p->stream, p->cells, first, order));
-  return HDSIM_RUN1(p->kernel[REORDER], p->stream, p->n, order, x, v, id, hd_arg_array(&p->x_sorted),
-                    hd_arg_array(&p->v_sorted), hd_arg_array(&p->id_sorted));
+  HD_TRY(HDHOST_RUN1(p->kernel[COUNT_CELLS], p->stream, p->n, x, grid, cell, count));
+  HD_TRY(HDHOST_RUN1(p->kernel[SCAN_BLOCKS], p->stream, p->blocks, count, sum));
+  HD_TRY(HDHOST_RUN1(p->kernel[SCAN_SUMS], p->stream, 1, sum));
+  HD_TRY(HDHOST_RUN1(p->kernel[SCAN_APPLY], p->stream, p->blocks, count, sum, first, next));
+  HD_TRY(HDHOST_RUN1(p->kernel[SCATTER], p->stream, p->n, cell, next, order));
+  HD_TRY(HDHOST_RUN1(p->kernel[SORT_CELLS], p->stream, p->cells, first, order));
+  return HDHOST_RUN1(p->kernel[REORDER], p->stream, p->n, order, x, v, id, hd_arg_array(&p->x_sorted),
+                     hd_arg_array(&p->v_sorted), hd_arg_array(&p->id_sorted));
 }
 
 static HdStatus step(HdSimParticles *p, float dt) {
   HD_TRY(sort(p));
   const HdSimParticlesOptions *o = &p->options;
-  HD_TRY(HDSIM_RUN1(p->kernel[STEP], p->stream, p->n, hd_arg_array(&p->x_sorted), hd_arg_array(&p->v_sorted),
-                    hd_arg_array(&p->first), hd_arg_value(hd_type_struct(sizeof(Grid)), &p->grid),
-                    hd_arg_value(hd_type_struct(sizeof(Material)), &p->material), hdsim_vec(3, o->lo),
-                    hdsim_vec(3, o->hi), hdsim_vec(4, o->ball), hdsim_vec(3, o->gravity), hd_arg_f32(dt),
-                    hd_arg_array(&p->x), hd_arg_array(&p->v)));
+  HD_TRY(HDHOST_RUN1(p->kernel[STEP], p->stream, p->n, hd_arg_array(&p->x_sorted), hd_arg_array(&p->v_sorted),
+                     hd_arg_array(&p->first), hd_arg_value(hd_type_struct(sizeof(Grid)), &p->grid),
+                     hd_arg_value(hd_type_struct(sizeof(Material)), &p->material), hdhost_vec(3, o->lo),
+                     hdhost_vec(3, o->hi), hdhost_vec(4, o->ball), hdhost_vec(3, o->gravity), hd_arg_f32(dt),
+                     hd_arg_array(&p->x), hd_arg_array(&p->v)));
   HdArray id = p->id;
   p->id = p->id_sorted;
   p->id_sorted = id;
@@ -190,12 +191,12 @@ HdModule *hd_sim_particles_module(const HdSimParticles *p) { return p->module; }
 const HdSimParticlesOptions *hdsim_particles_options(const HdSimParticles *p) { return &p->options; }
 
 HdStatus hd_sim_particles_energy(HdSimParticles *p, double *joule) {
-  HD_TRY(HDSIM_RUN1(p->kernel[ENERGIES], p->stream, p->n, hd_arg_array(&p->v), hd_arg_f32(p->material.inv_mass),
-                    hd_arg_array(&p->energy)));
-  HdSimView v;
-  HD_TRY(hdsim_open(p->ctx, p->stream, p->energy, &v));
+  HD_TRY(HDHOST_RUN1(p->kernel[ENERGIES], p->stream, p->n, hd_arg_array(&p->v), hd_arg_f32(p->material.inv_mass),
+                     hd_arg_array(&p->energy)));
+  HostView v;
+  HD_TRY(hdhost_view(p->ctx, p->stream, p->energy, &v));
   double sum = 0;
   for (int64_t i = 0; i < p->n; i++) sum += ((float *)v.data)[i];
   *joule = sum;
-  return hdsim_close(p->ctx, &v, false);
+  return hdhost_unview(p->ctx, &v, false);
 }

@@ -25,7 +25,7 @@ struct HdSimRender {
 };
 
 static HdStatus start(HdSimRender *r, HdDevice device) {
-  HD_TRY(hdsim_load(r->ctx, "render", device, kernel_names, &r->module, r->kernel));
+  HD_TRY(hdhost_load(r->ctx, "sim/render.hd", hdsim_source("render"), device, kernel_names, &r->module, r->kernel));
   int64_t shape[2] = {r->rows, r->cols};
   HD_TRY(hd_array_zeros(r->ctx, device, hd_type_scalar(HD_U64), 2, shape, &r->key));
   HD_TRY(hd_array_zeros(r->ctx, device, hd_type_vec(HD_F32, 3), 2, shape, &r->color));
@@ -35,7 +35,7 @@ static HdStatus start(HdSimRender *r, HdDevice device) {
 HdStatus hd_sim_render_new(HdContext *ctx, HdStream *stream, int32_t rows, int32_t cols, HdSimRender **out) {
   if (rows < 1 || cols < 1 || rows > 16384 || cols > 16384)
     return hd_context_fail(ctx, HD_ERR_ARG, "hd_sim_render_new", "rows, cols", "wanted 1 to 16384 each");
-  HdSimRender *r = hdsim_alloc(ctx, sizeof *r);
+  HdSimRender *r = hdhost_alloc(ctx, sizeof *r);
   if (!r) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_sim_render_new", "", "");
   r->ctx = ctx;
   r->stream = stream;
@@ -55,7 +55,7 @@ void hd_sim_render_free(HdSimRender *r) {
   hd_array_free(r->ctx, &r->color);
   hd_array_free(r->ctx, &r->rgb);
   hd_module_free(r->module);
-  hdsim_release(r->ctx, r, sizeof *r);
+  hdhost_release(r->ctx, r, sizeof *r);
 }
 
 static void cross(const float a[3], const float b[3], float out[3]) {
@@ -84,7 +84,7 @@ static Camera make_camera(const HdSimRender *r, const HdSimCamera *from) {
 static HdArg camera_arg(const Camera *c) { return hd_arg_value(hd_type_struct(sizeof *c), c); }
 
 static HdStatus finish(HdSimRender *r) {
-  return HDSIM_RUN2(r->kernel[FINISH], r->stream, r->rows, r->cols, hd_arg_array(&r->color), hd_arg_array(&r->rgb));
+  return HDHOST_RUN2(r->kernel[FINISH], r->stream, r->rows, r->cols, hd_arg_array(&r->color), hd_arg_array(&r->rgb));
 }
 
 HdStatus hd_sim_render_particles(HdSimRender *r, const HdSimCamera *camera, const HdSimParticles *p) {
@@ -92,12 +92,12 @@ HdStatus hd_sim_render_particles(HdSimRender *r, const HdSimCamera *camera, cons
   Camera c = make_camera(r, camera);
   HdArray x = hd_sim_particles_x(p), id = hd_sim_particles_id(p);
   HdArg key = hd_arg_array(&r->key);
-  HD_TRY(HDSIM_RUN2(r->kernel[CLEAR_KEYS], r->stream, r->rows, r->cols, key));
-  HD_TRY(HDSIM_RUN1(r->kernel[SPLAT_SPHERES], r->stream, x.length[0], hd_arg_array(&x), hd_arg_f32(o->radius),
-                    camera_arg(&c), key));
-  HD_TRY(HDSIM_RUN2(r->kernel[SHADE_SPHERES], r->stream, r->rows, r->cols, key, hd_arg_array(&x), hd_arg_array(&id),
-                    hd_arg_i32((int32_t)x.length[0]), hd_arg_f32(o->radius), hdsim_vec(4, o->ball), camera_arg(&c),
-                    hd_arg_array(&r->color)));
+  HD_TRY(HDHOST_RUN2(r->kernel[CLEAR_KEYS], r->stream, r->rows, r->cols, key));
+  HD_TRY(HDHOST_RUN1(r->kernel[SPLAT_SPHERES], r->stream, x.length[0], hd_arg_array(&x), hd_arg_f32(o->radius),
+                     camera_arg(&c), key));
+  HD_TRY(HDHOST_RUN2(r->kernel[SHADE_SPHERES], r->stream, r->rows, r->cols, key, hd_arg_array(&x), hd_arg_array(&id),
+                     hd_arg_i32((int32_t)x.length[0]), hd_arg_f32(o->radius), hdhost_vec(4, o->ball), camera_arg(&c),
+                     hd_arg_array(&r->color)));
   return finish(r);
 }
 
@@ -106,12 +106,12 @@ HdStatus hd_sim_render_cloth(HdSimRender *r, const HdSimCamera *camera, HdSimClo
   HdArray x = hd_sim_cloth_x(cloth), t = hd_sim_cloth_triangles(cloth), uv = hd_sim_cloth_uv(cloth), normal;
   HD_TRY(hd_sim_cloth_normals(cloth, &normal));
   HdArg key = hd_arg_array(&r->key);
-  HD_TRY(HDSIM_RUN2(r->kernel[CLEAR_KEYS], r->stream, r->rows, r->cols, key));
+  HD_TRY(HDHOST_RUN2(r->kernel[CLEAR_KEYS], r->stream, r->rows, r->cols, key));
   HD_TRY(
-      HDSIM_RUN1(r->kernel[RASTER], r->stream, t.length[0], hd_arg_array(&t), hd_arg_array(&x), camera_arg(&c), key));
-  HD_TRY(HDSIM_RUN2(r->kernel[SHADE_MESH], r->stream, r->rows, r->cols, key, hd_arg_array(&t), hd_arg_array(&x),
-                    hd_arg_array(&normal), hd_arg_array(&uv), hdsim_vec(4, hdsim_cloth_options(cloth)->ball),
-                    camera_arg(&c), hd_arg_array(&r->color)));
+      HDHOST_RUN1(r->kernel[RASTER], r->stream, t.length[0], hd_arg_array(&t), hd_arg_array(&x), camera_arg(&c), key));
+  HD_TRY(HDHOST_RUN2(r->kernel[SHADE_MESH], r->stream, r->rows, r->cols, key, hd_arg_array(&t), hd_arg_array(&x),
+                     hd_arg_array(&normal), hd_arg_array(&uv), hdhost_vec(4, hdsim_cloth_options(cloth)->ball),
+                     camera_arg(&c), hd_arg_array(&r->color)));
   return finish(r);
 }
 
@@ -123,8 +123,8 @@ HdStatus hd_sim_render_scene(HdSimRender *r, const HdSimCamera *camera, float ti
              {cosf(0.4f * time), sinf(0.4f * time)},
              0.35f * sinf(time),
              {0.72f * sinf(2 * time), 0.72f * cosf(2 * time)}};
-  HD_TRY(HDSIM_RUN2(r->kernel[RENDER_SCENE], r->stream, r->rows, r->cols, hd_arg_value(hd_type_struct(sizeof s), &s),
-                    camera_arg(&c), hd_arg_i32(samples), hd_arg_array(&r->color)));
+  HD_TRY(HDHOST_RUN2(r->kernel[RENDER_SCENE], r->stream, r->rows, r->cols, hd_arg_value(hd_type_struct(sizeof s), &s),
+                     camera_arg(&c), hd_arg_i32(samples), hd_arg_array(&r->color)));
   return finish(r);
 }
 

@@ -19,12 +19,14 @@ declare -A may=(
   [backends]="backends ir base heddle"
   [runtime]="runtime base heddle"
   [include]="heddle"
-  [geometry]="geometry heddle"
-  [sim]="sim heddle"
+  [host]="host heddle"
+  [algorithms]="algorithms host heddle"
+  [geometry]="geometry host heddle"
+  [sim]="sim host heddle"
   [examples]="sim examples heddle"
   [api]="api runtime backends passes frontend ir base heddle"
 )
-rooms="base|ir|frontend|geometry|passes|backends|runtime|api|sim|tools|tests|bench|examples|heddle"
+rooms="algorithms|base|ir|frontend|geometry|host|passes|backends|runtime|api|sim|tools|tests|bench|examples|heddle"
 for room in "${!may[@]}"; do
   [ -d "$room" ] || continue
   allowed=${may[$room]// /|}

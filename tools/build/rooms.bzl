@@ -40,3 +40,20 @@ def room_tests(deps, data = [], helpers = [], size = "medium", exclude = [], pla
             tags = tags + (["plain"] if src in plain else []),
             **kwargs
         )
+
+def embedded_kernels(function):
+    """This folder's kernels as text in a C file, :embedded, and as files, :kernels. function: its name in C, which takes a
+    file's name without .hd."""
+    native.genrule(
+        name = "embedded",
+        srcs = native.glob(["*.hd"]),
+        outs = ["embedded.c"],
+        cmd = "$(location //tools/build:embed_kernels.sh) %s $(SRCS) >$@" % function,
+        tools = ["//tools/build:embed_kernels.sh"],
+    )
+    native.exports_files(native.glob(["*.hd"]))
+    native.filegroup(
+        name = "kernels",
+        srcs = native.glob(["*.hd"]),
+        visibility = ["//tests:__subpackages__"],
+    )

@@ -1,22 +1,23 @@
-/* sim/sim.c -- loading a simulation's kernels, and host memory from the context's allocator. */
-#include "sim/sim.h"
+/* host/host.c -- opening embedded modules, arrays as the host sees them, memory from the context's allocator. */
+#include "host/host.h"
 
 #include <string.h>
 
-HdStatus hdsim_load(HdContext *ctx, const char *source, HdDevice device, const char *const names[], HdModule **module,
-                    HdKernel *kernels[]) {
-  const char *text = hdsim_source(source);
-  if (!text) return hd_context_fail(ctx, HD_ERR_NOT_FOUND, "hdsim_load", source, "no such embedded module");
-  char name[64] = "sim/";
-  strncat(name, source, sizeof name - 8);
-  strcat(name, ".hd");
-  HD_TRY(hd_module_load_source(ctx, name, text, strlen(text), NULL, module));
+HdStatus hdhost_open(HdContext *ctx, const char *name, const char *text, const HdModuleOptions *options,
+                     HdModule **out) {
+  if (!text) return hd_context_fail(ctx, HD_ERR_NOT_FOUND, "hdhost_open", name, "no such embedded module");
+  return hd_module_load_source(ctx, name, text, strlen(text), options, out);
+}
+
+HdStatus hdhost_load(HdContext *ctx, const char *name, const char *text, HdDevice device, const char *const names[],
+                     HdModule **module, HdKernel *kernels[]) {
+  HD_TRY(hdhost_open(ctx, name, text, NULL, module));
   for (int i = 0; names[i]; i++) HD_TRY(hd_module_kernel(*module, names[i], device, &kernels[i]));
   return HD_OK;
 }
 
-HdStatus hdsim_open(HdContext *ctx, HdStream *stream, HdArray a, HdSimView *out) {
-  HdSimView v = {.stream = stream, .of = a, .host = a, .data = a.data};
+HdStatus hdhost_view(HdContext *ctx, HdStream *stream, HdArray a, HostView *out) {
+  HostView v = {.stream = stream, .of = a, .host = a, .data = a.data};
   if (a.device.kind == HD_DEVICE_CUDA) {
     HdDevice cpu;
     HD_TRY(hd_device_find(ctx, "cpu", &cpu));
@@ -36,7 +37,7 @@ HdStatus hdsim_open(HdContext *ctx, HdStream *stream, HdArray a, HdSimView *out)
   return status;
 }
 
-HdStatus hdsim_close(HdContext *ctx, HdSimView *v, bool changed) {
+HdStatus hdhost_unview(HdContext *ctx, HostView *v, bool changed) {
   if (v->data == v->of.data) return HD_OK;
   HdStatus status = changed ? hd_array_copy(v->stream, v->host, v->of) : HD_OK;
   if (status == HD_OK) status = hd_stream_wait(v->stream);
@@ -44,14 +45,14 @@ HdStatus hdsim_close(HdContext *ctx, HdSimView *v, bool changed) {
   return status;
 }
 
-void *hdsim_alloc(HdContext *ctx, size_t size) {
+void *hdhost_alloc(HdContext *ctx, size_t size) {
   const HdAllocator *mem = hd_context_allocator(ctx);
   void *p = mem->resize(mem->user, NULL, 0, size);
   if (p) memset(p, 0, size);
   return p;
 }
 
-void hdsim_release(HdContext *ctx, void *p, size_t size) {
+void hdhost_release(HdContext *ctx, void *p, size_t size) {
   const HdAllocator *mem = hd_context_allocator(ctx);
   if (p) mem->resize(mem->user, p, size, 0);
 }
