@@ -337,10 +337,11 @@ static FeEx call_function(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FePlac
     return best.tie ? hdfe_ex_error() : emit_call(L, &best, n, args, places, e->args, e->span);
   hdfe_at(L, e->span);
   if (hdfe_core(L, e, n, args, &out)) return out;
+  bool core = all.count == 0 && hdfe_is_core(e->name); /* what the library adds to it is not what was meant */
   Chains far = far_chains(L, e->name);
   if (choose(L, &far, e, e->name, n, args, e->callee, &best, &all))
     return best.tie ? hdfe_ex_error() : emit_call(L, &best, n, args, places, e->args, e->span);
-  return all.count ? no_match(L, e, n, args, &all) : no_function(L, e, n, args);
+  return all.count && !core ? no_match(L, e, n, args, &all) : no_function(L, e, n, args);
 }
 
 FeEx hdfe_call_named(FeLower *L, const char *name, uint32_t n, FeEx args[], FeExpr *e, bool *found) {

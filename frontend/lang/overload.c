@@ -43,7 +43,10 @@ static bool bind_type(Matching *m, int g, const IrType *t) {
 
 /* A size as written against one that is known: binds a lone name; other expressions are compared at the end. */
 static bool match_size(Matching *m, const FeExpr *e, int64_t n) {
-  if (e->kind == FE_INT) return (int64_t)e->integer == n;
+  if (e->kind == FE_INT) {
+    m->specific += 1;
+    return (int64_t)e->integer == n;
+  }
   int g = e->kind == FE_NAME ? generic_of(m, e->name) : -1;
   if (g < 0) return true;
   if (m->fn->generics[g].cls != FE_SIZE) return false;
