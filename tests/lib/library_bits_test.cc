@@ -1,7 +1,6 @@
 // tests/lib/library_bits_test.cc -- each function of lib/math has the same bits on the interpreter and on the CPU at each
 // lane width and instruction set. HEDDLE_EXHAUSTIVE=1 crosses them all.
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -16,20 +15,6 @@ const Row rows[] = {
 #define IR_BUILTIN(name, arguments, result, f32, f64, meaning) {#name, arguments, result},
 #include "ir/builtins.def"
 };
-
-struct Code {
-  int width;
-  const char *target;
-};
-
-std::vector<Code> Codes() {
-  const char *s = getenv("HEDDLE_EXHAUSTIVE");
-  if (!s || !*s || !strcmp(s, "0")) return {{4, "x86-64-v2"}, {8, "x86-64-v3"}, {16, "x86-64-v4"}};
-  std::vector<Code> all;
-  for (const char *t : {"x86-64-v2", "x86-64-v3", "x86-64-v4"})
-    for (int w : {1, 2, 4, 8, 16, 32}) all.push_back({w, t});
-  return all;
-}
 
 // Several functions in one kernel: out[i * k + j] is the j-th of x[i], y[i], z[i].
 template <typename T> std::string Source(const std::vector<Row> &group) {

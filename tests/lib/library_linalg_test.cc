@@ -159,6 +159,26 @@ TEST_F(Linalg, TransformsComposeAndInvert) {
   }
 }
 
+TEST_F(Linalg, HalvesAreNumbersToo) {
+  for (const char *t : {"f16", "bf16"}) {
+    std::string h = t, m = "mat<" + h + ", 3, 3>", v = "vec<" + h + ", 3>";
+    Program p(machine_,
+              "kernel k(mat33 a[], vec3 x[], vec3 s[], f32 d[], vec3 e[], mat33 i[]) { let n = tid(); let a16 = " + m +
+                  "(a[n]); let x16 = " + v +
+                  "(x[n]); d[n] = f32(dot(x16, x16)) + f32(length(x16)); i[n] = mat33(inverse(a16) * a16);"
+                  " var u = a16; var w = a16; var q = x16; svd(a16, u, q, w); s[n] = vec3(q); e[n] = vec3(fma(x16, "
+                  "x16, x16)); }",
+              machine_.cpu);
+    std::vector<float> a = {2, 1, 0, 0, 3, 1, 1, 0, 1}, x = {1, 2, 2}, s(3), d(1), e(3), i(9);
+    p.Run(1, a, x, s, d, e, i);
+    float eps = h == "f16" ? 0x1p-10f : 0x1p-7f;
+    EXPECT_EQ(d[0], 12);
+    EXPECT_EQ(e, (std::vector<float>{2, 6, 6}));
+    for (int k = 0; k < 9; k++) EXPECT_NEAR(i[k], k % 4 == 0, 8 * eps);
+    EXPECT_NEAR(s[0] * s[1] * s[2], 7, 40 * eps) << "the determinant";
+  }
+}
+
 // The answers of Random123's own tests for Philox 4x32 with 10 rounds.
 TEST_F(Linalg, PhiloxGivesThePublishedAnswers) {
   Program p(machine_,

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "heddle/heddle.h"
@@ -28,10 +32,12 @@ struct HdScalarOf<double> {
 template <>
 struct HdScalarOf<int32_t> {
   static constexpr HdScalar scalar = HD_I32;
+  using Bits = uint32_t;
 };
 template <>
 struct HdScalarOf<uint32_t> {
   static constexpr HdScalar scalar = HD_U32;
+  using Bits = uint32_t;
 };
 
 template <typename T>
@@ -51,6 +57,20 @@ T FromBits(typename HdScalarOf<T>::Bits b) {
 template <typename T>
 bool Same(T a, T b) {
   return BitsOf(a) == BitsOf(b) || (a != a && b != b);
+}
+
+// The machine code that results are compared in; HEDDLE_EXHAUSTIVE=1 crosses all widths and instruction sets.
+struct Code {
+  int width;
+  const char *target;
+};
+inline std::vector<Code> Codes() {
+  const char *s = getenv("HEDDLE_EXHAUSTIVE");
+  if (!s || !*s || !strcmp(s, "0")) return {{4, "x86-64-v2"}, {8, "x86-64-v3"}, {16, "x86-64-v4"}};
+  std::vector<Code> all;
+  for (const char *t : {"x86-64-v2", "x86-64-v3", "x86-64-v4"})
+    for (int w : {1, 2, 4, 8, 16, 32}) all.push_back({w, t});
+  return all;
 }
 
 // A context with the devices of the machine; nothing is cached.
@@ -140,6 +160,67 @@ class Program {
   HdModule *module_ = nullptr;
   HdKernel *kernel_ = nullptr;
   HdStream *stream_ = nullptr;
+};
+
+// Runs sources on the interpreter and in all machine code, whose bits have to be the same. What it compiled it keeps.
+class Everywhere {
+ public:
+  static Everywhere &It() {
+    static Everywhere it;
+    return it;
+  }
+
+  // The first kernel of `text`; with few codes only the one that the compiler would choose.
+  template <typename... T>
+  void Run(const std::string &text, int64_t n, std::vector<T> &...args) {
+    RunIn(Kept(text, codes_), text, n, args...);
+  }
+  template <typename... T>
+  void RunOnce(const std::string &text, int64_t n, std::vector<T> &...args) {
+    RunIn(Kept(text, {{0, nullptr}}), text, n, args...);
+  }
+  Machine machine{1};
+
+ private:
+  using Programs = std::vector<std::unique_ptr<Program>>;
+
+  Everywhere() {
+    for (const Code &c : Codes())
+      if (Program::CanRun(machine, Options(c))) codes_.push_back(c);
+    EXPECT_FALSE(codes_.empty());
+  }
+  static HdModuleOptions Options(const Code &c) {
+    HdModuleOptions o = HD_MODULE_OPTIONS_INIT;
+    o.width = c.width;
+    o.target = c.target;
+    return o;
+  }
+  Programs &Kept(const std::string &text, const std::vector<Code> &codes) {
+    Programs &p = programs_[text];
+    if (!p.empty()) return p;
+    p.push_back(std::make_unique<Program>(machine, text, machine.interp));
+    for (const Code &c : codes) p.push_back(std::make_unique<Program>(machine, text, machine.cpu, Options(c)));
+    return p;
+  }
+  // The interpreter's results stay.
+  template <typename... T>
+  void RunIn(Programs &programs, const std::string &text, int64_t n, std::vector<T> &...args) {
+    std::tuple<std::vector<T>...> before(args...);
+    programs[0]->Run(n, args...);
+    for (size_t p = 1; p < programs.size(); p++) {
+      std::tuple<std::vector<T>...> copy = before;
+      std::apply([&](std::vector<T> &...got) { programs[p]->Run(n, got...); }, copy);
+      auto one = [&](const auto &want, const auto &got) {
+        for (size_t i = 0; i < want.size(); i++)
+          ASSERT_TRUE(Same(want[i], got[i])) << want[i] << " but " << got[i] << " in program " << p << ", number " << i
+                                             << ", of " << text;
+      };
+      std::apply([&](std::vector<T> &...got) { (one(args, got), ...); }, copy);
+    }
+  }
+
+  std::vector<Code> codes_;
+  std::map<std::string, Programs> programs_;
 };
 
 #endif
