@@ -1023,15 +1023,15 @@ static void d_brx(Parser *p) {
   finish(p, &x);
 }
 
-static void d_plain(Parser *p, PtxFlow flow) {
-  Ins x = {.flow = (uint8_t)flow};
+static void d_plain(Parser *p, PtxFlow flow, uint8_t op) {
+  Ins x = {.flow = (uint8_t)flow, .op = op};
   (void)take(p, "uni");
   finish(p, &x);
 }
-static void d_ret(Parser *p) { d_plain(p, p->fn->is_entry ? FLOW_EXIT : FLOW_RET); }
-static void d_exit(Parser *p) { d_plain(p, FLOW_EXIT); }
-static void d_trap(Parser *p) { d_plain(p, FLOW_TRAP); }
-static void d_brkpt(Parser *p) { d_plain(p, FLOW_TRAP); }
+static void d_ret(Parser *p) { d_plain(p, p->fn->is_entry ? FLOW_EXIT : FLOW_RET, 0); }
+static void d_exit(Parser *p) { d_plain(p, FLOW_EXIT, 0); }
+static void d_trap(Parser *p) { d_plain(p, FLOW_TRAP, 0); }
+static void d_brkpt(Parser *p) { d_plain(p, FLOW_TRAP, 1); }
 
 /* --- calls --- */
 

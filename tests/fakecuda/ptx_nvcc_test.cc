@@ -41,11 +41,12 @@ protected:
   }
   template <typename T> uint64_t Give(std::vector<T> *v) {
     uint64_t at = reinterpret_cast<uintptr_t>(v->data());
-    EXPECT_EQ(ptx_space_add(space_, at, v->size() * sizeof(T), v->data(), 0, "an array"), 0);
+    bool known = ptx_space_at(space_, at, 1);
+    EXPECT_TRUE(known || ptx_space_add(space_, at, v->size() * sizeof(T), v->data(), 0, "an array") == 0);
     return at;
   }
   // The arguments as 64-bit words, of which each parameter takes what it needs.
-  void Run(std::vector<unsigned> grid, std::vector<unsigned> block, const std::vector<uint64_t> &args) {
+  void Run(std::vector<unsigned> grid, std::vector<unsigned> block, const std::vector<uint64_t> &args, int code = 0) {
     const PtxEntry *e = ptx_entry(module_, entry_.c_str());
     ASSERT_TRUE(e);
     ASSERT_EQ(e->nparams, args.size());
@@ -61,13 +62,15 @@ protected:
     l.param_bytes = params.size();
     l.schedule = GetParam();
     l.seed = 7;
+    l.shared_bytes = shared;
     l.print = Collect;
     l.user = &printed;
     PtxError err = {};
-    ASSERT_EQ(ptx_run(module_, &l, nullptr, &err), 0) << err.text;
+    ASSERT_EQ(ptx_run(module_, &l, nullptr, &err), code) << err.text;
   }
 
   std::string printed;
+  uint32_t shared = 0;
 
 private:
   PtxSpace *space_ = nullptr;
@@ -135,6 +138,37 @@ TEST_P(PtxNvcc, CallsRecursesAndPrints) {
     EXPECT_EQ(out[i], r * 100 + sorted[(i + 3) % 8]) << i;
   }
   EXPECT_EQ(printed, "thread 5 of 64: text 1.500 z 123456789ab%\n");
+}
+
+TEST_P(PtxNvcc, MeetsInEveryWay) {
+  Load("groups");
+  const uint32_t n = 96;
+  std::vector<uint32_t> in(n), out(n);
+  for (uint32_t i = 0; i < n; i++) in[i] = i * i * 31 % 997;
+  shared = 4 * n;
+  Run({1}, {n}, {Give(&in), Give(&out), 1000});
+  uint32_t sum = 0, least = ~0u, odd = 0;
+  for (uint32_t x : in) sum += x, least = std::min(least, x), odd += x & 1;
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t *w = &in[i / 32 * 32], lane = i % 32, x = in[i];
+    uint32_t prefix = 0, votes = 0, same = 0, most = 0, few = 0, any7 = 0;
+    for (uint32_t k = 0; k < 32; k++) {
+      prefix += k <= lane ? w[k] : 0;
+      votes |= uint32_t{(w[k] & 2) != 0} << k;
+      same |= uint32_t{w[k] % 3 == x % 3} << k;
+      most = std::max(most, w[k]);
+      few |= uint32_t{k < 10 && (w[k] & 4)} << k;
+      any7 |= w[k] == 7;
+    }
+    if (lane < 10) votes ^= few;
+    EXPECT_EQ(out[i], prefix + 3 * votes + 5 * same + 7 * most + 11 * w[lane ^ 3] + 13 * w[lane / 8 * 8 + 5] +
+                          17 * in[(i + 1) % n] + 19 * sum + 23 * least + 29 * odd + 37 + 41 * any7 + 43 * !any7)
+        << i;
+  }
+  in[40] = 1001;
+  Run({1}, {n}, {Give(&in), Give(&out), 1000}, PTX_ASSERT);
+  EXPECT_NE(printed.find("block: [0,0,0], thread: [40,0,0] Assertion `x < limit` failed."), std::string::npos)
+      << printed;
 }
 
 INSTANTIATE_TEST_SUITE_P(Schedules, PtxNvcc, testing::Values(PTX_LOCKSTEP, PTX_THREADS, PTX_RANDOM),

@@ -137,11 +137,13 @@ static bool convert(Warp *w, const Ins *i, int l, const char *f, const char **en
   return true;
 }
 
-static bool print_lane(Warp *w, const Ins *i, int l, const PtxCall *c) {
+/* *n: how many arguments it took, which is what vprintf returns. */
+static bool print_lane(Warp *w, const Ins *i, int l, const PtxCall *c, u32 *n) {
   char format[2048];
   Text out = {0};
   u64 values = argument(w, &c->in[1], l, 8);
   bool ok = string_at(w, i, l, argument(w, &c->in[0], l, 8), format, sizeof format);
+  *n = 0;
   for (const char *f = format; ok && *f;) {
     size_t plain = strcspn(f, "%");
     add(&out, f, plain);
@@ -149,7 +151,7 @@ static bool print_lane(Warp *w, const Ins *i, int l, const PtxCall *c) {
     if (f[0] == '%' && f[1] == '%')
       add(&out, "%", 1), f += 2;
     else if (*f)
-      ok = convert(w, i, l, f, &f, &values, &out);
+      ok = convert(w, i, l, f, &f, &values, &out), ++*n;
   }
   if (ok && out.n) print(w->run, out.v, out.n);
   free(out.v);
@@ -178,11 +180,13 @@ bool ptx_call_builtin(Warp *w, Ins *i, u32 m, PtxBuiltin which, const PtxCall *c
     int l = __builtin_ctz(rest);
     if (c->nin != want) return ptx_fault(w, i, l, PTX_BAD_PC, "a built-in function takes %u arguments", want);
     if (which == FN_ASSERT) return assert_lane(w, i, l, c);
-    if (!print_lane(w, i, l, c)) return false;
+    u32 n;
+    if (!print_lane(w, i, l, c, &n)) return false;
     if (c->nout == 1 && c->out[0].kind == 1)
-      memset(w->stack + (size_t)l * w->run->stack + w->sp[l] + c->out[0].at, 0, c->out[0].size);
+      memcpy(w->stack + (size_t)l * w->run->stack + w->sp[l] + c->out[0].at, &n,
+             c->out[0].size < 4 ? c->out[0].size : 4);
     else if (c->nout == 1 && c->out[0].bytes == 4)
-      COL(u32, c->out[0].at)[l] = 0;
+      COL(u32, c->out[0].at)[l] = n;
   }
   return true;
 }

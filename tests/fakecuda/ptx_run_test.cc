@@ -8,37 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/fakecuda/ptx.h"
+#include "tests/fakecuda/ptx_testing.h"
 
 namespace {
 
-constexpr char kHead[] = ".version 8.6\n.target sm_100\n.address_size 64\n";
-
-// Runs an entry with one pointer to `data`; "" or what went wrong.
-template <typename T>
-std::string RunPtx(const std::string &body, std::vector<T> *data, unsigned block, unsigned grid = 1,
-                   PtxSchedule schedule = PTX_LOCKSTEP, uint64_t seed = 1) {
-  const std::string text = std::string(kHead) + ".visible .entry k(.param .u64 p)\n{\n" + body + "\n}\n";
-  PtxError err = {};
-  PtxModule *m = ptx_parse(text.c_str(), text.size(), &err);
-  if (!m) return err.text;
-  PtxSpace *s = ptx_space_new();
-  uint64_t at = reinterpret_cast<uintptr_t>(data->data());
-  ptx_space_add(s, at, data->size() * sizeof(T), data->data(), 0, "data");
-  PtxLaunch l = {};
-  l.entry = "k";
-  l.grid[0] = grid, l.grid[1] = l.grid[2] = 1;
-  l.block[0] = block, l.block[1] = l.block[2] = 1;
-  l.params = &at;
-  l.param_bytes = 8;
-  l.schedule = schedule;
-  l.seed = seed;
-  int code = ptx_link(m, s, nullptr, nullptr, &err);
-  if (!code) code = ptx_run(m, &l, nullptr, &err);
-  ptx_module_free(m);
-  ptx_space_free(s);
-  return code ? err.text : "";
-}
+using ptx::kHead;
+using ptx::kSchedules;
+using ptx::RunPtx;
 
 // Each thread has a row of four 64-bit cells: loads a, b, c, runs the code, stores r.
 std::string Row(const std::string &bits, const std::string &code) {
@@ -184,8 +160,6 @@ TEST(PtxRun, MinimaAndConversions) {
   Compare("32", "cvt.rn.f16.f32 %h0, %x; add.rn.f32.f16 %r, %h0, %y;", false,
           [](uint64_t a, uint64_t b, uint64_t) { return Bits(Quiet(float(_Float16(As<float>(a))) + As<float>(b))); });
 }
-
-const PtxSchedule kSchedules[] = {PTX_LOCKSTEP, PTX_THREADS, PTX_RANDOM};
 
 TEST(PtxRun, BlocksReduceInSharedMemory) {
   const std::string body =

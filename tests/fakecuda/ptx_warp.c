@@ -294,7 +294,7 @@ static bool flow(Warp *w, Ins *i, u32 m, u32 pc) {
   case FLOW_WARPBAR: return arrive(w, i, m, pc);
   case FLOW_BAR: return ptx_barrier_arrive(w, i, m);
   case FLOW_YIELD: move(w, m, pc + 1); return true;
-  default: return ptx_fault(w, i, __builtin_ctz(m), PTX_TRAP, "trap");
+  default: return ptx_fault(w, i, __builtin_ctz(m), PTX_TRAP, i->op ? "a breakpoint" : "trap");
   }
 }
 
