@@ -15,7 +15,7 @@
 #include "runtime/streams.h"
 HD_BEGIN_DECLS
 
-enum { API_NHOST = 2, API_NCUDA = 16 }; /* devices on the host, whose index is kind - 1; the most GPUs */
+enum { API_NHOST = 2, API_NCUDA = CUDA_DEVICES }; /* devices on the host, whose index is kind - 1; the most GPUs */
 
 /* The GPUs, once someone has asked for them. */
 typedef struct ApiCuda {

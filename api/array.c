@@ -185,6 +185,29 @@ void hd_array_free(HdContext *ctx, HdArray *array) {
   memset(array, 0, sizeof *array);
 }
 
+static HdStatus new_pinned(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[],
+                           HdArray *out) {
+  const HdDevice cpu = {HD_DEVICE_CPU, 0};
+  RtDevice *d;
+  int64_t bytes;
+  if (!out) return null_arg(ctx, "out");
+  HD_TRY(hdapi_device(ctx, device, "device", &d));
+  if (device.kind != HD_DEVICE_CUDA) return array_new(ctx, cpu, type, ndim, length, false, out);
+  HD_TRY(check_shape(ctx, type, ndim, length, &bytes));
+  HdArray a = describe(cpu, type, ndim, length);
+  HD_TRY(hdcu_host_block_new((CudaDevice *)d, (size_t)bytes, &ctx->err, &a.owner));
+  a.data = hdrt_block_data(a.owner);
+  *out = a;
+  return HD_OK;
+}
+
+HdStatus hd_array_new_pinned(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[],
+                             HdArray *out) {
+  if (!ctx) return HD_ERR_ARG;
+  hdapi_begin(ctx);
+  return hdapi_end(ctx, "hd_array_new_pinned", new_pinned(ctx, device, type, ndim, length, out));
+}
+
 static HdStatus new_on(HdStream *s, HdType type, int32_t ndim, const int64_t length[], HdArray *out) {
   int64_t bytes;
   if (!out) return null_arg(s->ctx, "out");

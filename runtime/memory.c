@@ -10,13 +10,17 @@
 
 /* Stands at the front of the allocation; its last pad keeps the data's padding out of it. */
 struct HdBlock {
-  RtPool *pool;
+  RtPool *pool;  /* NULL: the memory goes to `give`                 */
   HdBlock *next; /* in a free list, or among those that leave       */
   void *raw;     /* as the allocator gave it                        */
   size_t raw_size;
   size_t size;     /* bytes of data: the class's, or as asked         */
   uint64_t ticket; /* of one that leaves                              */
-  int32_t cls;     /* -1: not of a class                              */
+  union {
+    int32_t cls; /* -1: not of a class                              */
+    void *user;
+  };
+  void (*give)(void *user, void *raw);
 };
 
 static_assert(sizeof(HdBlock) <= RT_ALIGN, "the header fills one line");
@@ -51,16 +55,29 @@ void hdrt_pool_trim(RtPool *p, size_t keep) {
   }
 }
 
+size_t hdrt_block_room(size_t size) {
+  size_t room = RT_ALIGN - 1 + FRONT + size + RT_PAD;
+  return room < size ? 0 : room;
+}
+
+static HdBlock *aligned(void *raw) { return (HdBlock *)(((uintptr_t)raw + RT_ALIGN - 1) & ~(uintptr_t)(RT_ALIGN - 1)); }
+
+HdBlock *hdrt_block_in(void *raw, size_t size, void (*give)(void *user, void *raw), void *user) {
+  HdBlock *b = aligned(raw);
+  *b = (HdBlock){.raw = raw, .size = size, .user = user, .give = give};
+  return b;
+}
+
 static HdBlock *block_make(RtPool *p, size_t size, int32_t cls) {
-  size_t raw_size = RT_ALIGN - 1 + FRONT + size + RT_PAD;
-  if (raw_size < size) return NULL;
+  size_t raw_size = hdrt_block_room(size);
+  if (!raw_size) return NULL;
   void *raw = p->mem->resize(p->mem->user, NULL, 0, raw_size);
   if (!raw && p->kept) {
     hdrt_pool_trim(p, 0);
     raw = p->mem->resize(p->mem->user, NULL, 0, raw_size);
   }
   if (!raw) return NULL;
-  HdBlock *b = (HdBlock *)(((uintptr_t)raw + RT_ALIGN - 1) & ~(uintptr_t)(RT_ALIGN - 1));
+  HdBlock *b = aligned(raw);
   *b = (HdBlock){.pool = p, .raw = raw, .raw_size = raw_size, .size = size, .cls = cls};
   return b;
 }
@@ -85,6 +102,10 @@ HdStatus hdrt_block_new(RtPool *p, size_t size, HdError *err, HdBlock **out) {
 void hdrt_block_free(HdBlock *b) {
   if (!b) return;
   RtPool *p = b->pool;
+  if (!p) {
+    b->give(b->user, b->raw);
+    return;
+  }
   p->used -= b->size;
   if (b->cls < 0 || p->kept + b->size > RT_KEEP) {
     give_back(p, b);

@@ -32,7 +32,12 @@ void hdrt_pool_trim(RtPool *p, size_t keep);            /* give back what is kep
 HdStatus hdrt_block_new(RtPool *p, size_t size, HdError *err, HdBlock **out);
 void     hdrt_block_free(HdBlock *b); /* to its pool; NULL is fine */
 void    *hdrt_block_data(HdBlock *b);
-RtPool  *hdrt_block_pool(HdBlock *b);
+RtPool  *hdrt_block_pool(HdBlock *b); /* NULL if it is in no pool */
+
+/* A block in memory that is not the allocator's: `raw`, of at least hdrt_block_room(size) bytes, which goes to give(user, raw)
+ * when the block is freed. It belongs to no pool. */
+size_t   hdrt_block_room(size_t size); /* 0 if that is more than there can be */
+HdBlock *hdrt_block_in(void *raw, size_t size, void (*give)(void *user, void *raw), void *user);
 
 /* Blocks that are freed when a stream has come so far, in the order of their tickets. Zero is empty. */
 typedef struct RtLeaving {

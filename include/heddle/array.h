@@ -36,6 +36,11 @@ HD_API HdStatus hd_array_zeros(HdContext *ctx, HdDevice device, HdType type, int
  *
  * Errors     HD_ERR_BUSY while the stream keeps work for a graph. */
 HD_API HdStatus hd_array_new_on(HdStream *stream, HdType type, int32_t ndim, const int64_t length[], HdArray *out);
+/* An array of the host, on device "cpu", in memory that `device` moves by itself: copies between it and the device, on the
+ * device's streams, are the quickest there are, and nobody waits for them. Such memory is scarce. Of a device on the host, as
+ * hd_array_new on "cpu". */
+HD_API HdStatus hd_array_new_pinned(HdContext *ctx, HdDevice device, HdType type, int32_t ndim, const int64_t length[],
+                                    HdArray *out);
 /* Describe memory of the caller's. `stride` may be NULL: dense, the last axis fastest.
  *
  * Ownership  borrows `data`, which must outlive the work that is given it.
@@ -62,7 +67,8 @@ HD_API HdStatus hd_array_transpose(HdContext *ctx, HdArray a, const int32_t orde
 HD_API HdStatus hd_array_reshape(HdContext *ctx, HdArray a, int32_t ndim, const int64_t length[], HdArray *out);
 HD_API HdStatus hd_array_expand(HdContext *ctx, HdArray a, int32_t axis, int64_t length, HdArray *out);
 
-/* Copy elements between arrays of one type and shape, whatever their strides, in stream order. */
+/* Copy elements between arrays of one type and shape, whatever their strides, in stream order. What an asynchronous stream
+ * copies from may be read by the call or later, what it copies to is written later. */
 HD_API HdStatus hd_array_copy(HdStream *stream, HdArray from, HdArray to);
 /* Set every byte of every element to zero, in stream order. */
 HD_API HdStatus hd_array_clear(HdStream *stream, HdArray a);

@@ -1,8 +1,8 @@
 /* runtime/cuda/cuda_copy.c -- moving strided views between the host, a device and another device.
  *
  * Axes that lie behind each other without gaps are joined first. What is left goes to the driver as bytes in a row, as rows
- * with a pitch, or row by row. Between two devices the driver copies directly where they reach each other, and by way of
- * the host where they do not.
+ * with a pitch, or row by row. Between two devices the driver copies directly where they reach each other (cuda_peer.c), and
+ * by way of the host where they do not. Pageable memory of the host may go through a stage (cuda_host.c).
  */
 #include <string.h>
 
@@ -109,13 +109,18 @@ static HdStatus check_places(const CudaDevice *d, const RtView *from, const RtVi
   return HD_OK;
 }
 
-HdStatus hdcu_copy(CudaDevice *d, CuStream stream, const RtView *from, const RtView *to, HdError *err) {
+HdStatus hdcu_copy(CudaDevice *d, CuStream stream, CudaStage *stage, const RtView *from, const RtView *to,
+                   HdError *err) {
+  bool staged = false;
   HD_TRY(check_places(d, from, to, err));
+  if (stage) HD_TRY(hdcu_stage_copy(d, stream, stage, from, to, err, &staged));
+  if (staged) return HD_OK;
   Move m = {.d = d, .stream = stream, .from_on = (const CudaDevice *)from->on, .to_on = (const CudaDevice *)to->on};
-  const CudaDevice *other = m.from_on == d ? m.to_on : m.from_on;
+  CudaDevice *other = (CudaDevice *)(m.from_on == d ? to->on : from->on);
   if (other && !other->context)
     return hdb_fail(err, HD_ERR_ARG, m.from_on == d ? "to" : "from", "%s has no memory in use", other->name);
   if (!gather_axes(&m, from, to)) return HD_OK;
+  if (other && other != d) hdcu_peer(d, other);
   CuResult code = move(&m, 0, from->data, to->data);
   return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, "cuMemcpy", NULL, err);
 }

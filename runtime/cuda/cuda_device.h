@@ -40,6 +40,8 @@ typedef struct CudaOrder {
   uint64_t number; /* of the stream among all of the device; never 0 */
 } CudaOrder;
 
+enum { CUDA_DEVICES = 16, CUDA_STAGED = 32 };
+
 typedef struct CudaDevice {
   RtDevice        base;
   const CuDriver *driver;
@@ -56,6 +58,9 @@ typedef struct CudaDevice {
   CuStream        home;      /* for what is in no stream's order; there with the context */
   CudaPool        pool;
   uint64_t        streams;   /* made so far                                    */
+  uint64_t        fetches;   /* copies to pageable memory by way of a stage    */
+  uint64_t        fetched;   /* of them done; atomic                           */
+  bool            asked[CUDA_DEVICES]; /* of each other device, whether it is reached directly */
   HdError         lost;      /* status HD_OK while the device is well          */
 } CudaDevice;
 
@@ -109,11 +114,38 @@ typedef struct CudaEvent {
 
 HdStatus hdcu_event_new(RtDevice *d, HdError *err, RtEvent **out);
 
+/* --- the host's memory (cuda_host.c) --- */
+
+/* Pinned memory of the host, with the front of a host block: hdrt_block_free ends it, hdrt_block_data is its data. */
+HdStatus hdcu_host_block_new(CudaDevice *d, size_t size, HdError *err, HdBlock **out);
+
+/* A stream's pinned memory, through which copies from and to pageable memory go. Zero at first. */
+typedef struct CudaStage {
+  char    *data;                  /* NULL until the first such copy                        */
+  uint64_t given, back;           /* bytes, counted on and on; a place is a count mod size */
+  struct { CuEvent done; uint64_t end; } use[CUDA_STAGED]; /* what is on its way, a ring   */
+  uint32_t first, count;
+} CudaStage;
+
+/* Copy a view of pageable memory to or from one of the device's, which is had at once or written later. *taken is false
+ * if there is no room or the copy is too large, or if it is no such copy: then nothing was done. */
+HdStatus hdcu_stage_copy(CudaDevice *d, CuStream stream, CudaStage *stage, const RtView *from, const RtView *to,
+                         HdError *err, bool *taken);
+/* Is something yet to be written to pageable memory by way of a stage? */
+bool     hdcu_is_fetching(const CudaDevice *d);
+void     hdcu_stage_end(CudaDevice *d, CudaStage *stage); /* its stream was waited for */
+
 /* --- streams (cuda_stream.c) --- */
 HdStatus hdcu_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out);
 
+/* --- peers (cuda_peer.c) --- */
+
+/* Let `d` reach the other's memory directly, if it can and what it reaches is right. Once for each; between enter and leave. */
+void hdcu_peer(CudaDevice *d, CudaDevice *other);
+
 /* --- copies (cuda_copy.c); between enter and leave --- */
-HdStatus hdcu_copy(CudaDevice *d, CuStream stream, const RtView *from, const RtView *to, HdError *err);
+/* `stage` is of the stream; NULL: pageable memory goes to the driver as it is. */
+HdStatus hdcu_copy(CudaDevice *d, CuStream stream, CudaStage *stage, const RtView *from, const RtView *to, HdError *err);
 HdStatus hdcu_clear(CudaDevice *d, CuStream stream, const RtView *v, HdError *err);
 
 HD_END_DECLS

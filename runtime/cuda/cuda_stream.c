@@ -15,6 +15,7 @@ enum { SLOTS = 64, RECENT = 4 };
 typedef struct CudaStream {
   RtStream base;
   CudaOrder order;           /* with the driver's handle                         */
+  CudaStage stage;           /* of an asynchronous one                           */
   CudaBlock *faults;         /* RtGpuFault[SLOTS]; NULL until a kernel wants one */
   const RtCode *slot[SLOTS]; /* whose record it is                               */
   int32_t ndim[SLOTS];
@@ -25,6 +26,8 @@ typedef struct CudaStream {
 } CudaStream;
 
 static CudaDevice *device_of(const CudaStream *s) { return (CudaDevice *)s->base.device; }
+/* A synchronous stream waits anyway. */
+static CudaStage *stage_of(CudaStream *s) { return s->base.async ? &s->stage : NULL; }
 
 /* --- failures --- */
 
@@ -204,7 +207,7 @@ static HdStatus cuda_launch(RtStream *base, const RtLaunch *l, size_t args_size,
 static HdStatus cuda_copy(RtStream *base, const RtView *from, const RtView *to, HdError *err) {
   CudaStream *s = (CudaStream *)base;
   HD_TRY(hdcu_enter(device_of(s), err));
-  return finish(s, hdcu_copy(device_of(s), s->order.handle, from, to, err), err);
+  return finish(s, hdcu_copy(device_of(s), s->order.handle, stage_of(s), from, to, err), err);
 }
 
 static HdStatus cuda_clear(RtStream *base, const RtView *v, HdError *err) {
@@ -219,7 +222,9 @@ static HdStatus do_graph(CudaStream *s, const RtGraph *g, HdError *err) {
     const RtNode *n = &g->nodes[i];
     switch (n->kind) {
     case RT_NODE_LAUNCH: HD_TRY(launch(s, &n->launch, err)); break;
-    case RT_NODE_COPY: HD_TRY(hdcu_copy(device_of(s), s->order.handle, &n->view[0], &n->view[1], err)); break;
+    case RT_NODE_COPY:
+      HD_TRY(hdcu_copy(device_of(s), s->order.handle, stage_of(s), &n->view[0], &n->view[1], err));
+      break;
     case RT_NODE_CLEAR: HD_TRY(hdcu_clear(device_of(s), s->order.handle, &n->view[0], err)); break;
     }
   }
@@ -238,16 +243,21 @@ static HdStatus cuda_record(RtStream *base, RtEvent *e, HdError *err) {
   HD_TRY(hdcu_enter(device_of(s), err));
   CuResult code = device_of(s)->driver->cuEventRecord(event->handle, s->order.handle);
   HdStatus status = code == CU_SUCCESS ? HD_OK : fail(s, code, "cuEventRecord", err);
-  event->recorded = true;
+  if (status == HD_OK) event->recorded = true;
   hdcu_leave(device_of(s));
   return status;
 }
 
 static HdStatus cuda_await(RtStream *base, RtEvent *e, HdError *err) {
   CudaStream *s = (CudaStream *)base;
+  const CuDriver *cu = device_of(s)->driver;
+  CudaEvent *event = (CudaEvent *)e;
+  /* Only the other device knows what is on its way from there to the host. */
+  bool wait = !base->async || (e->device != base->device && hdcu_is_fetching((CudaDevice *)e->device));
   HD_TRY(hdcu_enter(device_of(s), err));
-  CuResult code = device_of(s)->driver->cuStreamWaitEvent(s->order.handle, ((CudaEvent *)e)->handle, 0);
-  HdStatus status = code == CU_SUCCESS ? HD_OK : fail(s, code, "cuStreamWaitEvent", err);
+  CuResult code =
+      wait ? cu->cuEventSynchronize(event->handle) : cu->cuStreamWaitEvent(s->order.handle, event->handle, 0);
+  HdStatus status = code == CU_SUCCESS ? HD_OK : fail(s, code, wait ? "cuEventSynchronize" : "cuStreamWaitEvent", err);
   hdcu_leave(device_of(s));
   return status;
 }
@@ -290,6 +300,7 @@ static void cuda_stream_free(RtStream *base) {
   CudaDevice *d = device_of(s);
   if (hdcu_enter(d, NULL) == HD_OK) {
     d->driver->cuStreamSynchronize(s->order.handle);
+    hdcu_stage_end(d, &s->stage);
     d->driver->cuStreamDestroy(s->order.handle);
     hdcu_leave(d);
   }

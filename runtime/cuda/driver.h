@@ -37,6 +37,7 @@ enum {
   CU_NOT_INITIALIZED = 3,
   CU_NO_DEVICE = 100,
   CU_NOT_READY = 600,
+  CU_PEER_ACCESS_ALREADY_ENABLED = 704,
   CU_NOT_SUPPORTED = 801,
 };
 
@@ -52,6 +53,14 @@ typedef struct CuMemPoolProps {
 enum { CU_POOL_PINNED = 1, CU_POOL_ON_DEVICE = 1 };
 enum { CU_POOL_RELEASE_THRESHOLD = 4, CU_POOL_RESERVED = 5, CU_POOL_USED = 7 }; /* uint64_t */
 
+/* CUmemAccessDesc */
+typedef struct CuMemAccess {
+  int place, device, access;
+} CuMemAccess;
+enum { CU_ACCESS_READ_WRITE = 3 };
+
+enum { CU_HOST_PORTABLE = 1 };            /* pinned for all contexts                               */
+enum { CU_POINTER_MEMORY_TYPE = 2 };      /* its value is one of CU_MEMORY_*; of pageable memory there is none */
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };
 enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 };
 

@@ -42,7 +42,10 @@ FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align
   FkBlock *b = FK_NEW(FkBlock);
   *b = (FkBlock){.where = where, .device = d->index, .size = size, .context = c, .pool = pool};
   b->host = aligned_alloc(GAP, room ? room : GAP);
-  if (!b->host) abort();
+  if (!b->host) {
+    free(b);
+    return NULL;
+  }
   memset(b->host, PATTERN, room ? room : GAP); /* what nobody has written is noticed */
   b->at = where == FK_ON_DEVICE ? at : (uint64_t)(uintptr_t)b->host;
   if (where == FK_ON_DEVICE) d->top = at + room + GAP, d->used += size;

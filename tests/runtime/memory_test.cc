@@ -120,4 +120,49 @@ TEST(Memory, ClassesHoldWhatTheyAreAskedFor) {
   hdrt_pool_trim(&pool, 0);
 }
 
+TEST(Memory, LeavesInTheOrderOfTickets) {
+  Watched w;
+  RtPool pool;
+  HdError err = {};
+  RtLeaving q = {};
+  hdrt_pool_init(&pool, &w.mem);
+  for (uint64_t ticket : {1, 1, 4}) {
+    HdBlock *b;
+    ASSERT_EQ(hdrt_block_new(&pool, 64, &err, &b), HD_OK);
+    hdrt_block_leave(&q, b, ticket);
+  }
+  hdrt_blocks_left(&q, 0);
+  EXPECT_EQ(pool.used, 192u);
+  hdrt_blocks_left(&q, 3);
+  EXPECT_EQ(pool.used, 64u);
+  HdBlock *late;
+  ASSERT_EQ(hdrt_block_new(&pool, 64, &err, &late), HD_OK);
+  hdrt_block_leave(&q, late, 5);
+  hdrt_blocks_left(&q, 5);
+  EXPECT_EQ(pool.used, 0u);
+  EXPECT_EQ(q.first, nullptr);
+  hdrt_pool_trim(&pool, 128);
+  EXPECT_EQ(pool.kept, 128u);
+  hdrt_pool_trim(&pool, 0);
+  EXPECT_TRUE(w.live.empty());
+}
+
+TEST(Memory, MayLieInMemoryOfAnother) {
+  std::vector<char> raw(hdrt_block_room(100));
+  void *given = nullptr;
+  auto give = [](void *user, void *p) { *static_cast<void **>(user) = p; };
+  HdBlock *b = hdrt_block_in(raw.data(), 100, give, &given);
+  auto *data = static_cast<char *>(hdrt_block_data(b));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % RT_ALIGN, 0u);
+  EXPECT_GE(data - RT_PAD, raw.data());
+  EXPECT_LE(data + 100 + RT_PAD, raw.data() + raw.size());
+  EXPECT_EQ(hdrt_block_pool(b), nullptr);
+  memset(data - RT_PAD, 1, 100 + 2 * RT_PAD);
+  RtLeaving q = {};
+  hdrt_block_leave(&q, b, 7);
+  hdrt_blocks_left(&q, 7);
+  EXPECT_EQ(given, raw.data());
+  EXPECT_EQ(hdrt_block_room(SIZE_MAX - 10), 0u);
+}
+
 } // namespace
