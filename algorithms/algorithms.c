@@ -4,9 +4,11 @@
 
 #include "algorithms/room.h"
 
-static const char *const module_names[ALG_MODULES] = {"sort"};
+static const char *const module_names[ALG_MODULES] = {"sort", "reduce", "scan", "select"};
 
 HdStatus hd_algorithms_new(HdContext *ctx, HdStream *stream, const HdModuleOptions *options, HdAlgorithms **out) {
+  if (!ctx) return HD_ERR_ARG;
+  if (!stream) return hd_context_fail(ctx, HD_ERR_ARG, "hd_algorithms_new", "stream", "it is NULL");
   HdAlgorithms *a = hdhost_alloc(ctx, sizeof *a);
   if (!a) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_algorithms_new", "", "");
   a->ctx = ctx;
@@ -50,6 +52,27 @@ HdStatus hdalg_scratch(HdAlgorithms *a, AlgSlot slot, HdType type, int64_t n, Hd
   return HD_OK;
 }
 
+HdArray hdalg_part(HdArray x, int64_t begin, int64_t n) {
+  x.data = (char *)x.data + begin * x.stride[0] * (int64_t)x.type.size;
+  x.length[0] = n;
+  x.owner = NULL;
+  return x;
+}
+
+static const HdScalar numbers[] = {HD_I32, HD_U32, HD_I64, HD_F32, HD_F64};
+
+static bool is_number(HdType type) {
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (hdalg_is_scalar(type, numbers[i])) return true;
+  return false;
+}
+
+HdStatus hdalg_number_kernel(HdAlgorithms *a, AlgModule module, const char *name, HdType type, HdKernel **out) {
+  char text[64], full[96];
+  snprintf(full, sizeof full, "%s_%s", name, hd_type_name(type, text));
+  return hdalg_kernel(a, module, full, out);
+}
+
 /* --- checks --- */
 
 HdStatus hdalg_fail(HdAlgorithms *a, HdStatus status, const char *call, const char *arg, const char *format, ...) {
@@ -86,5 +109,22 @@ HdStatus hdalg_check_scalar(HdAlgorithms *a, const char *call, const char *arg, 
   if (!hdalg_is_scalar(x.type, scalar))
     return hdalg_fail(a, HD_ERR_TYPE, call, arg, "wanted %s, got %s", hd_type_name(hd_type_scalar(scalar), wanted),
                       hd_type_name(x.type, got));
+  return HD_OK;
+}
+
+HdStatus hdalg_check_number(HdAlgorithms *a, const char *call, const char *arg, HdArray x) {
+  char got[64];
+  HD_TRY(hdalg_check_array(a, call, arg, x));
+  if (!is_number(x.type))
+    return hdalg_fail(a, HD_ERR_TYPE, call, arg, "wanted i32, u32, i64, f32 or f64, got %s", hd_type_name(x.type, got));
+  return HD_OK;
+}
+
+HdStatus hdalg_check_room(HdAlgorithms *a, const char *call, const char *arg, HdArray x, HdScalar scalar,
+                          int64_t least) {
+  HD_TRY(hdalg_check_scalar(a, call, arg, x, scalar));
+  if (x.length[0] < least)
+    return hdalg_fail(a, HD_ERR_SHAPE, call, arg, "wanted room for %lld elements, got %lld", (long long)least,
+                      (long long)x.length[0]);
   return HD_OK;
 }

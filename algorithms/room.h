@@ -9,10 +9,21 @@ HD_BEGIN_DECLS
 /* The text of algorithms/<name>.hd, embedded by the build; NULL if there is none. */
 const char *hdalg_source(const char *name);
 
-typedef enum AlgModule { ALG_SORT, ALG_MODULES } AlgModule;
+typedef enum AlgModule { ALG_SORT, ALG_REDUCE, ALG_SCAN, ALG_SELECT, ALG_MODULES } AlgModule;
 
 /* Scratch arrays; what a call needs at one time has slots of its own. */
-typedef enum AlgSlot { ALG_KEYS, ALG_VALUES, ALG_TABLE, ALG_SUMS, ALG_TOTALS, ALG_SLOTS } AlgSlot;
+typedef enum AlgSlot {
+  ALG_KEYS,    /* sort: elements, and counts                       */
+  ALG_VALUES,
+  ALG_TABLE,
+  ALG_SUMS,
+  ALG_TOTALS,
+  ALG_PART,    /* reduce and scan: partial results, and places     */
+  ALG_PLACE,
+  ALG_COUNTS,  /* select: of a block's chosen, and starts of runs  */
+  ALG_STARTS,
+  ALG_SLOTS
+} AlgSlot;
 
 /* A slot that grows at least doubles; what it had before is kept for the work that may still use it. */
 enum { ALG_GROWTHS = 40 };
@@ -34,6 +45,19 @@ HdStatus hdalg_kernel(HdAlgorithms *a, AlgModule module, const char *name, HdKer
 /* `n` elements, contents undefined, until the slot is asked for again. */
 HdStatus hdalg_scratch(HdAlgorithms *a, AlgSlot slot, HdType type, int64_t n, HdArray *out);
 
+/* Elements from `begin` on, so many, of an array with one axis. */
+HdArray hdalg_part(HdArray x, int64_t begin, int64_t n);
+
+/* The kernel <name>_<type> of numbers that can be added: i32, u32, i64, f32, f64. */
+HdStatus hdalg_number_kernel(HdAlgorithms *a, AlgModule module, const char *name, HdType type, HdKernel **out);
+
+/* Sums of blocks of `block` elements (a multiple of 128) of x, by lanes: ALG_LANES to each block, block after block. Blocks 1
+ * and lanes 1: the sum of all of up to `block` elements (a multiple of 8). */
+enum { ALG_LANES = 16 };
+HdStatus hdalg_sum_blocks(HdAlgorithms *a, HdArray x, int64_t blocks, int64_t lanes, int64_t block, HdArray part);
+/* hd_scan without its checks. */
+HdStatus hdalg_scan(HdAlgorithms *a, HdScan scan, HdArray in, HdArray out);
+
 /* --- checks; `call` and `arg` are for the error's record --- */
 
 HdStatus hdalg_fail(HdAlgorithms *a, HdStatus status, const char *call, const char *arg, const char *format, ...)
@@ -43,6 +67,9 @@ HdStatus hdalg_check_array(HdAlgorithms *a, const char *call, const char *arg, H
 /* The same, with the length and scalar type that are wanted. */
 HdStatus hdalg_check_length(HdAlgorithms *a, const char *call, const char *arg, HdArray array, int64_t length);
 HdStatus hdalg_check_scalar(HdAlgorithms *a, const char *call, const char *arg, HdArray array, HdScalar scalar);
+HdStatus hdalg_check_number(HdAlgorithms *a, const char *call, const char *arg, HdArray array);
+/* Room for `least` elements of a scalar. */
+HdStatus hdalg_check_room(HdAlgorithms *a, const char *call, const char *arg, HdArray array, HdScalar scalar, int64_t least);
 bool     hdalg_is_scalar(HdType type, HdScalar scalar);
 
 HD_END_DECLS

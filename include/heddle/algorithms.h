@@ -1,4 +1,4 @@
-/* heddle/algorithms.h -- sorting of arrays.
+/* heddle/algorithms.h -- sorting, scans, reductions, run lengths, compaction and histograms of arrays.
  *
  * All work is given to the stream that the object was made with, and no call waits for it: numbers that a call finds out, such
  * as a count, go to an array of the device. Results are in a fixed order: the bits are the same for any number of threads, any
@@ -40,6 +40,44 @@ typedef struct HdSortOptions {
  * values  of any type of 4 or 8 bytes, as many as keys. */
 HD_API HdStatus hd_sort_keys(HdAlgorithms *a, HdArray keys, const HdSortOptions *options);
 HD_API HdStatus hd_sort_pairs(HdAlgorithms *a, HdArray keys, HdArray values, const HdSortOptions *options);
+
+/* --- scans and reductions: i32, u32, i64, f32 or f64 --- */
+
+typedef enum HdScan {
+  HD_SCAN_INCLUSIVE = 1, /* out[i] = in[0] + .. + in[i]                                                      */
+  HD_SCAN_EXCLUSIVE,     /* out[i] = in[0] + .. + in[i - 1]; out may have one more element, then the sum     */
+} HdScan;
+
+/* `out` may be `in`. Sums of integers wrap. The order of a float's sums depends on the length alone. */
+HD_API HdStatus hd_scan(HdAlgorithms *a, HdScan scan, HdArray in, HdArray out);
+
+typedef enum HdReduce {
+  HD_REDUCE_SUM = 1, /* of nothing: 0                                                                        */
+  HD_REDUCE_MIN,     /* passes over NaN; of nothing, or nothing else: +inf, or the type's greatest value     */
+  HD_REDUCE_MAX,     /* the same, -inf or the type's least                                                   */
+  HD_REDUCE_ARGMIN,  /* the first index of the minimum, an i32; of nothing, or nothing but NaN: -1           */
+  HD_REDUCE_ARGMAX,
+} HdReduce;
+
+/* `out` has one element. The order of a float's sums depends on the length alone. The minimum and maximum of 0 and -0 is
+ * one or the other, by their places alone. */
+HD_API HdStatus hd_reduce(HdAlgorithms *a, HdReduce reduce, HdArray in, HdArray out);
+
+/* --- runs, compaction, histograms --- */
+
+/* Runs of neighbours with equal bits: values[r] and lengths[r] of each run r, and count[0], how many there are.
+ *
+ * in, values  of one type of 4 or 8 bytes; values and lengths (i32) have room for as many elements as `in`, and are left as
+ *             they are behind the last run. count is one i32. */
+HD_API HdStatus hd_run_lengths(HdAlgorithms *a, HdArray in, HdArray values, HdArray lengths, HdArray count);
+
+/* indices[0 .. count[0]): where flags are not 0, in ascending order.
+ *
+ * flags    bool, u8, i32 or u32; indices (i32) has room for as many elements, and is left as it is behind the last. */
+HD_API HdStatus hd_compact(HdAlgorithms *a, HdArray flags, HdArray indices, HdArray count);
+
+/* bins[k] (i32): how often k occurs in `in` (i32 or u32). Elements that are no index of a bin are passed over. */
+HD_API HdStatus hd_histogram(HdAlgorithms *a, HdArray in, HdArray bins);
 
 HD_END_DECLS
 #endif

@@ -35,6 +35,11 @@ inline std::vector<Way> Ways() {
           {"cpu", 2, 16, true}, {"interp", 1, 0, true}, {"cuda:0", 1, 0, false}};
 }
 
+inline std::string WayName(const testing::TestParamInfo<Way> &info) {
+  return std::string(info.param.device).substr(0, 4) + std::to_string(info.param.threads) + "threads" +
+         std::to_string(info.param.width) + "wide";
+}
+
 // A context with a stream of one device and the algorithms on it.
 class Machine {
 public:

@@ -96,10 +96,7 @@ TEST_P(Sort, KeepsEqualKeysInOrder) {
   Expect(m, Special<float>(n), Numbers<uint32_t>(n), down);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, Sort, testing::ValuesIn(Ways()), [](auto &info) {
-  std::string name = info.param.device;
-  return name.substr(0, 4) + std::to_string(info.param.threads) + "threads" + std::to_string(info.param.width) + "wide";
-});
+INSTANTIATE_TEST_SUITE_P(Ways, Sort, testing::ValuesIn(Ways()), WayName);
 
 TEST(Sort, TakesEverySize) {
   Machine m({"cpu", 2, 0, true});
