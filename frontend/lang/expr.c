@@ -312,15 +312,31 @@ static FeEx choice_end(Choice *c, IrValue *x, IrValue *y) {
   return hdfe_ex(v);
 }
 
-/* Both sides of ?: to one type. */
-static bool unify(FeLower *L, FeEx x, FeEx y, FeExpr *e, const IrType *wanted, IrValue **vx, IrValue **vy) {
+/* Back to the end of the first side, for what has its type only now: a choice of numbers without one asks a condition that is
+ * known on that side alone. */
+static void reopen_first(Choice *c) {
+  if (!c) return;
+  hdir_unlink(c->yield[0]);
+  c->L->b->at = c->inst->sub[0];
+}
+
+static void close_first(Choice *c) {
+  if (!c) return;
+  hdir_append(c->inst->sub[0], c->yield[0]);
+  c->L->b->at = c->inst->sub[1];
+}
+
+/* Both sides of ?: to one type. `c`: the second side is at hand; NULL: there are no sides. */
+static bool unify(FeLower *L, Choice *c, FeEx x, FeEx y, FeExpr *e, const IrType *wanted, IrValue **vx, IrValue **vy) {
   *vx = *vy = NULL;
   if (x.kind == FE_X_ERROR || y.kind == FE_X_ERROR) return false;
   bool lx = x.kind != FE_X_VALUE, ly = y.kind != FE_X_VALUE;
   if (lx && ly && x.kind != FE_X_VOID && y.kind != FE_X_VOID) {
     bool ints = x.kind == FE_X_INT && y.kind == FE_X_INT;
     const IrType *t = wanted && (ints || hdir_is_float(wanted)) ? wanted : hdfe_scalar(L, ints ? IR_I32 : IR_F32);
+    reopen_first(c);
     *vx = hdfe_literal(L, x, t, e->b->span);
+    close_first(c);
     *vy = hdfe_literal(L, y, t, e->c->span);
     return *vx && *vy;
   }
@@ -337,7 +353,9 @@ static bool unify(FeLower *L, FeEx x, FeEx y, FeExpr *e, const IrType *wanted, I
     hdfe_error(L, e->span, FE_D_mixed_arrays);
     return false;
   }
+  reopen_first(c);
   *vx = hdfe_coerce(L, x, t, e->b->span);
+  close_first(c);
   *vy = hdfe_coerce(L, y, t, e->c->span);
   return *vx && *vy;
 }
@@ -365,7 +383,7 @@ static FeEx expr_cond(FeLower *L, FeExpr *e) {
     FeEx ex = hdfe_expr(L, e->b), ey = hdfe_expr(L, e->c);
     hdfe_at(L, e->span);
     if (is_untyped(ex) && is_untyped(ey)) return untyped_choice(L, c, ex, ey);
-    return unify(L, ex, ey, e, NULL, &x, &y) ? hdfe_ex(hdir_select(L->b, c, x, y)) : hdfe_ex_error();
+    return unify(L, NULL, ex, ey, e, NULL, &x, &y) ? hdfe_ex(hdir_select(L->b, c, x, y)) : hdfe_ex_error();
   }
   Choice choice;
   hdfe_at(L, e->span);
@@ -373,7 +391,7 @@ static FeEx expr_cond(FeLower *L, FeExpr *e) {
   FeEx ex = side(L, e->b, wanted);
   choice_side(&choice, 0);
   FeEx ey = side(L, e->c, wanted);
-  unify(L, ex, ey, e, wanted, &x, &y);
+  unify(L, &choice, ex, ey, e, wanted, &x, &y);
   choice_side(&choice, 1);
   return choice_end(&choice, x, y);
 }
