@@ -40,18 +40,16 @@ static HdStatus check_options(HdContext *ctx, const HdBvhOptions *o) {
 
 /* --- the boxes --- */
 
-static int64_t tree_length(int64_t n) {
+int64_t hdgeo_levels(int64_t n) {
   int64_t all = 0;
   for (int64_t count = (n + 3) / 4; count; count = count > 1 ? (count + 1) / 2 : 0) all += count;
   return all;
 }
 
-/* The levels above the first. */
-static HdStatus pair_levels(HdBvh *b) {
-  HdArg tree = hd_arg_array(&b->tree);
+HdStatus hdgeo_pair_levels(HdStream *stream, HdKernel *pair, HdArray *entries, int64_t n) {
   int64_t from = 0;
-  for (int64_t count = (b->n + 3) / 4; count > 1; count = (count + 1) / 2) {
-    HD_TRY(HDGEO_RUN(b->kernel[PAIR_BOXES], b->stream, (count + 1) / 2, tree, hd_arg_i32((int32_t)from),
+  for (int64_t count = (n + 3) / 4; count > 1; count = (count + 1) / 2) {
+    HD_TRY(HDGEO_RUN(pair, stream, (count + 1) / 2, hd_arg_array(entries), hd_arg_i32((int32_t)from),
                      hd_arg_i32((int32_t)count), hd_arg_i32((int32_t)(from + count))));
     from += count;
   }
@@ -62,7 +60,7 @@ static HdStatus fit(HdBvh *b, HdArray low, HdArray high) {
   HdArg lo = hd_arg_array(&low), hi = hd_arg_array(&high), order = hd_arg_array(&b->order);
   HdArg tree = hd_arg_array(&b->tree);
   HD_TRY(HDGEO_RUN(b->kernel[GROUP_BOXES], b->stream, (b->n + 3) / 4, lo, hi, order, tree));
-  HD_TRY(pair_levels(b));
+  HD_TRY(hdgeo_pair_levels(b->stream, b->kernel[PAIR_BOXES], &b->tree, b->n));
   return HDGEO_RUN(b->kernel[REFIT], b->stream, b->nnodes, lo, hi, order, tree, hd_arg_array(&b->nodes));
 }
 
@@ -77,7 +75,7 @@ static void free_arrays(HdContext *ctx, HdArray *nodes, HdArray *order, HdArray 
 /* Memory for another tree in place of the old one, which stays if there is none. */
 static HdStatus arrays(HdBvh *b, int64_t n, int64_t nnodes) {
   HdArray nodes = {0}, order = {0}, tree = {0};
-  int64_t ntree = tree_length(n);
+  int64_t ntree = hdgeo_levels(n);
   HdDevice device = hd_stream_device(b->stream);
   HdStatus status = hd_array_new(b->ctx, device, hd_type_struct(sizeof(GeoNode)), 1, &nnodes, &nodes);
   if (status == HD_OK) status = hd_array_new(b->ctx, device, hd_type_scalar(HD_I32), 1, &n, &order);
@@ -166,4 +164,5 @@ int32_t hd_bvh_args(const HdBvh *b, HdArg args[]) {
 
 int64_t hd_bvh_count(const HdBvh *b) { return b->n; }
 int32_t hd_bvh_depth(const HdBvh *b) { return b->depth; }
+HdArray hdgeo_bvh_nodes(const HdBvh *b) { return b->nodes; }
 HdArray hdgeo_bvh_order(const HdBvh *b) { return b->order; }

@@ -36,12 +36,27 @@ typedef struct GeoNode { /* BvhNode of bvh.hd */
   int32_t child0, child1, first, end;
 } GeoNode;
 
+HdArray hdgeo_bvh_nodes(const HdBvh *b);
 HdArray hdgeo_bvh_order(const HdBvh *b);
+/* Entries in all levels over n places: one for four places, then one for two entries, and so on. */
+int64_t hdgeo_levels(int64_t n);
+/* Runs `pair`, a kernel of (entries[], from, count, to), for each level above the first. */
+HdStatus hdgeo_pair_levels(HdStream *stream, HdKernel *pair, HdArray *entries, int64_t n);
 
 /* A tree over n boxes (lo and hi of three floats each), all of them written but the boxes in the nodes: `order` has n entries,
  * `nodes` room for max(n, 1). Returns the number of nodes, or -1 without memory. */
 int32_t hdgeo_sah(HdContext *ctx, int32_t n, const float lo[], const float hi[], int32_t leaf, int32_t order[], GeoNode nodes[],
                   int32_t *depth);
+
+/* --- meshes --- */
+
+/* Which faces meet at which edges and points. */
+typedef struct GeoNeighbours {
+  int32_t *group, *first, *corner, *edge_next; /* (points), (points + 1), (3 faces), (3 faces): mesh_build.hd, mesh.hd */
+} GeoNeighbours;
+/* HD_OK or HD_ERR_NOMEM. Counts edges into *report. */
+HdStatus hdgeo_neighbours(HdContext *ctx, int64_t npoints, const float points[], int64_t nfaces, const int32_t faces[],
+                          GeoNeighbours *out, HdMeshReport *report);
 
 HD_END_DECLS
 #endif

@@ -44,5 +44,44 @@ HD_API int32_t  hd_bvh_args(const HdBvh *b, HdArg args[]);
 HD_API int64_t  hd_bvh_count(const HdBvh *b); /* of primitives */
 HD_API int32_t  hd_bvh_depth(const HdBvh *b); /* no way from the root to a leaf passes more nodes */
 
+/* --- triangle meshes (lib/geometry/mesh.hd) --- */
+
+typedef struct HdMesh HdMesh;
+
+typedef struct HdMeshOptions {
+  HdBvhOptions bvh;
+  bool         signs; /* prepare for telling inside from outside by normals and winding numbers         */
+} HdMeshOptions;
+#define HD_MESH_OPTIONS_INIT { HD_BVH_OPTIONS_INIT, true }
+
+/* What was found in a mesh. None of it is an error. */
+typedef struct HdMeshReport {
+  int64_t not_finite;   /* faces with a corner that is not finite: no query finds them              */
+  int64_t no_area;      /* faces that are a segment or a point: rays miss them                      */
+  int64_t open_edges;   /* edges with one face; -1 in a mesh without signs, as the next two         */
+  int64_t shared_edges; /* edges with more than two                                                 */
+  int64_t turned_edges; /* edges whose two faces look to different sides                            */
+} HdMeshReport;
+
+/* Make a mesh of `points` (n x vec<f32, 3>) and `faces` (m x vec<i32, 3>: three points each, counter-clockwise seen from outside),
+ * both on the stream's device. Points in the same place are one point where faces are asked for their neighbours. No faces at
+ * all are fine: queries find nothing. `options` may be NULL.
+ *
+ * Ownership  the caller owns *out, until hd_mesh_free; `stream` must outlive it; the arrays are copied.
+ * Order      waits for the stream.
+ * Errors     HD_ERR_ARG names the first face with a point that is not there; HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE as
+ *            hd_bvh_new. */
+HD_API HdStatus hd_mesh_new(HdContext *ctx, HdStream *stream, const HdMeshOptions *options, HdArray points, HdArray faces,
+                            HdMesh **out);
+HD_API void     hd_mesh_free(HdMesh *m);
+/* Points that moved, in the same number. On the device, in stream order; until then queries see the old ones. Which points are
+ * in one place stays as it was. */
+HD_API HdStatus hd_mesh_refit(HdMesh *m, HdArray points);
+/* The mesh as the arguments for a parameter of type Mesh: HD_MESH_ARGS of them, which is what it returns. Lent until the end. */
+#define HD_MESH_ARGS 8
+HD_API int32_t  hd_mesh_args(const HdMesh *m, HdArg args[]);
+/* As of hd_mesh_new. */
+HD_API HdMeshReport hd_mesh_report(const HdMesh *m);
+
 HD_END_DECLS
 #endif

@@ -34,14 +34,80 @@ struct Face {
   int32_t a, b, c;
 };
 
+struct Shape {
+  std::vector<V> points;
+  std::vector<Face> faces;
+  void Quad(int a, int b, int c, int d) {
+    faces.push_back({a, b, c});
+    faces.push_back({a, c, d});
+  }
+};
+
+// 2 rows cols faces about the z axis. Faces of all shapes look outward.
+inline Shape Torus(int rows, int cols, float big = 0.7f, float small = 0.25f) {
+  Shape s;
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < cols; j++) {
+      double u = 2 * M_PI * i / rows, v = 2 * M_PI * j / cols, r = big + small * std::cos(v);
+      s.points.push_back({float(r * std::cos(u)), float(r * std::sin(u)), float(small * std::sin(v))});
+    }
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < cols; j++) {
+      int k = (i + 1) % rows, l = (j + 1) % cols;
+      s.Quad(i * cols + j, k * cols + j, k * cols + l, i * cols + l);
+    }
+  return s;
+}
+
+// A sphere about 0 with bumps of height `bumps`: 2 (rows - 1) cols faces.
+inline Shape Sphere(int rows, int cols, float bumps = 0) {
+  Shape s;
+  s.points.push_back({0, 0, 1});
+  for (int i = 1; i < rows; i++)
+    for (int j = 0; j < cols; j++) {
+      double u = M_PI * i / rows, v = 2 * M_PI * j / cols;
+      double r = 1 + bumps * std::sin(7 * u) * std::cos(5 * v) * std::sin(u);
+      s.points.push_back({float(r * std::sin(u) * std::cos(v)), float(r * std::sin(u) * std::sin(v)), float(r * std::cos(u))});
+    }
+  int last = int(s.points.size());
+  s.points.push_back({0, 0, -1});
+  for (int j = 0; j < cols; j++) {
+    int k = (j + 1) % cols;
+    s.faces.push_back({0, 1 + j, 1 + k});
+    for (int i = 0; i + 2 < rows; i++) s.Quad(1 + i * cols + j, 1 + (i + 1) * cols + j, 1 + (i + 1) * cols + k, 1 + i * cols + k);
+    s.faces.push_back({1 + (rows - 2) * cols + j, last, 1 + (rows - 2) * cols + k});
+  }
+  return s;
+}
+
+// The cube from -1 to 1; each face with four points of its own.
+inline Shape Cube() {
+  Shape s;
+  for (int axis = 0; axis < 3; axis++)
+    for (int side = -1; side <= 1; side += 2) {
+      int n = int(s.points.size());
+      const float corner[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+      for (int k = 0; k < 4; k++) {
+        float p[3];
+        p[axis] = float(side);
+        p[(axis + 1) % 3] = corner[side > 0 ? k : 3 - k][0];
+        p[(axis + 2) % 3] = corner[side > 0 ? k : 3 - k][1];
+        s.points.push_back({p[0], p[1], p[2]});
+      }
+      s.Quad(n, n + 1, n + 2, n + 3);
+    }
+  return s;
+}
+
 class Place {
  public:
   // device: "cpu", "interp", or "cuda:0", which is the simulated one.
   explicit Place(const char *device, int width = 0) : width_(width) {
     setenv("HEDDLE_LIBCUDA", "tests/fakecuda/libfakecuda.so", 1);
     setenv("HEDDLE_FAKECUDA", "sm=90,mem=1G", 1);
+    static const std::string cache = Cache(); // of this run: a kernel is compiled once
     HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
-    o.no_cache = true;
+    o.cache_dir = cache.c_str();
     EXPECT_EQ(hd_context_new(&o, &ctx), HD_OK);
     EXPECT_EQ(hd_device_find(ctx, device, &this->device), HD_OK) << device << ": " << Why();
     EXPECT_EQ(hd_stream_new(ctx, this->device, HD_STREAM_SYNC, &stream), HD_OK) << Why();
@@ -94,6 +160,20 @@ class Place {
     return all;
   }
 
+  static std::vector<HdArg> Args(const HdMesh *m, const std::vector<HdArg> &more) {
+    std::vector<HdArg> all(HD_MESH_ARGS);
+    hd_mesh_args(m, all.data());
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  HdMesh *Mesh(const Shape &s, bool signs = true) {
+    HdMeshOptions o = HD_MESH_OPTIONS_INIT;
+    o.signs = signs;
+    HdMesh *m = nullptr;
+    EXPECT_EQ(hd_mesh_new(ctx, stream, &o, New(s.points), New(s.faces), &m), HD_OK) << Why();
+    return m;
+  }
+
   // The kernel `k` of a text.
   HdKernel *Kernel(const std::string &text) {
     HdKernel *&k = kernels_[text];
@@ -118,6 +198,12 @@ class Place {
   HdDevice device;
 
  private:
+  static std::string Cache() {
+    const char *tmp = getenv("TEST_TMPDIR");
+    std::string name = std::string(tmp ? tmp : "/tmp") + "/geometry-XXXXXX";
+    EXPECT_NE(mkdtemp(&name[0]), nullptr);
+    return name;
+  }
   void Copy(HdArray a, void *host, bool out) {
     HdDevice cpu;
     HdArray here;
