@@ -3,7 +3,7 @@
 //     bench [floors|workloads] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] [--target=NAME] [--json=FILE] [--compare=OLD.json]
 //
 // BENCH_PEERS names the library made of peers.c by clang; without it comparisons are left out. BENCH_FOLDER is this folder
-// and BENCH_WARM the program made of warm.c. `./dev bench` sets them.
+// BENCH_WARM the program made of warm.c, and BENCH_NODRIVER the library made of nodriver.c. `./dev bench` sets them.
 #include "bench/bench.h"
 
 #include <dlfcn.h>
@@ -64,14 +64,14 @@ std::vector<std::vector<double>> Alternate(int rounds, const std::vector<std::fu
 
 // --- Engine ---
 
-Engine::Engine(int threads, bool fast, const std::string &target, int width)
+Engine::Engine(int threads, bool fast, const std::string &target, int width, const char *device)
     : fast_(fast), target_(target), width_(width) {
   HdContextOptions options = HD_CONTEXT_OPTIONS_INIT;
   options.threads = threads;
   options.no_cache = true;
   if (hd_context_new(&options, &ctx_) != HD_OK) Die("no context");
-  Check(hd_device_find(ctx_, "cpu", &cpu_));
-  Check(hd_stream_new(ctx_, cpu_, HD_STREAM_SYNC, &stream_));
+  Check(hd_device_find(ctx_, device, &device_));
+  Check(hd_stream_new(ctx_, device_, device_.kind == HD_DEVICE_CUDA ? HD_STREAM_ASYNC : HD_STREAM_SYNC, &stream_));
 }
 
 Engine::~Engine() {
@@ -99,7 +99,7 @@ double Engine::Load(const std::string &path, const std::vector<HdDefine> &define
   modules_.push_back(m);
   for (int32_t i = 0; i < hd_module_kernel_count(m); i++) {
     const char *name = hd_module_kernel_name(m, i);
-    Check(hd_module_kernel(m, name, cpu_, &kernels_[name]));
+    Check(hd_module_kernel(m, name, device_, &kernels_[name]));
   }
   return 1e3 * (Now() - start);
 }
@@ -116,7 +116,7 @@ void Engine::Run(const std::string &kernel, std::vector<int64_t> dim, const std:
 
 HdArray Engine::Lend(HdType type, std::vector<int64_t> length, void *data) const {
   HdArray a;
-  Check(hd_array_borrow(ctx_, cpu_, type, int32_t(length.size()), length.data(), nullptr, data, &a));
+  Check(hd_array_borrow(ctx_, device_, type, int32_t(length.size()), length.data(), nullptr, data, &a));
   return a;
 }
 
@@ -223,6 +223,7 @@ int main(int argc, char **argv) {
   setenv("KMP_BLOCKTIME", "0", 1);
   options.folder = folder;
   options.warm = warm;
+  if (const char *library = getenv("BENCH_NODRIVER")) options.nodriver = library;
   std::vector<bench::Figure> figures;
   if (floors) bench::Floors(options, &figures);
   if (workloads) bench::Workloads(options, &figures);

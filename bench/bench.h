@@ -41,12 +41,12 @@ struct Figure {
 // A context with its stream and the kernels that were asked of it.
 class Engine {
  public:
-  Engine(int threads, bool fast = false, const std::string &target = "", int width = 0);
+  Engine(int threads, bool fast = false, const std::string &target = "", int width = 0, const char *device = "cpu");
   ~Engine();
   Engine(const Engine &) = delete;
   HdContext *ctx() const { return ctx_; }
   HdStream  *stream() const { return stream_; }
-  HdDevice   cpu() const { return cpu_; }
+  HdDevice   device() const { return device_; }
   void       Check(HdStatus status) const;
   // Kernels of a file; milliseconds that compiling the named one took.
   double    Load(const std::string &path, const std::vector<HdDefine> &defines = {});
@@ -57,7 +57,7 @@ class Engine {
  private:
   HdContext                        *ctx_ = nullptr;
   HdStream                         *stream_ = nullptr;
-  HdDevice                          cpu_;
+  HdDevice                          device_;
   bool                              fast_;
   std::string                       target_;
   int                               width_;
@@ -89,6 +89,7 @@ struct Options {
   std::string only;          // names that contain it
   std::string folder;        // of bench/: kernels are in it
   std::string warm;          // the program
+  std::string nodriver;      // a CUDA driver that does nothing
   std::vector<int> threads = {1, 2};
   int         width = 0;  // of gangs in workloads; 0: as the compiler likes
   std::string target;     // of workloads; empty: this machine

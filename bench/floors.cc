@@ -75,6 +75,34 @@ public:
     Add("launch of saxpy on 1000 elements", "ns", Scaled(t[2], 1e9 / N), 1000, 300, false);
   }
 
+  // What a launch costs us on a GPU, beyond what its driver takes.
+  void GpuLaunch() {
+    if (options_.nodriver.empty()) return;
+    setenv("HEDDLE_LIBCUDA", options_.nodriver.c_str(), 1);
+    Engine e(1, false, "", 0, "cuda:0");
+    const int64_t one = 1, thousand = 1000;
+    Memory<float> m(1000);
+    HdArray a = e.Lend(hd_type_scalar(HD_F32), {1000}, m.data());
+    const HdArg array = hd_arg_array(&a);
+    const HdArg eight[] = {array, array, array, array, hd_arg_f32(1), hd_arg_f32(2), hd_arg_i32(3), hd_arg_i32(4)};
+    const HdArg three[] = {hd_arg_f32(0.5f), array, array};
+    enum { N = 20000 };
+    e.Load(kernels_);
+    HdKernel *k0 = e.Kernel("empty"), *k8 = e.Kernel("eight"), *k3 = e.Kernel("saxpy");
+    auto many = [&](HdKernel *k, const int64_t *dim, int32_t n, const HdArg *args) {
+      return [=, &e] {
+        for (int i = 0; i < N; i++) e.Check(hd_launch(k, e.stream(), 1, dim, n, args));
+        e.Check(hd_stream_wait(e.stream()));
+      };
+    };
+    auto t = Alternate(options_.rounds,
+                       {many(k0, &one, 0, nullptr), many(k8, &one, 8, eight), many(k3, &thousand, 3, three)});
+    Add("GPU launch over no driver, empty kernel", "ns", Scaled(t[0], 1e9 / N), 300, 100, false);
+    Add("GPU launch over no driver, eight arguments", "ns", Scaled(t[1], 1e9 / N), 300, 200, false);
+    Add("GPU launch over no driver, saxpy", "ns", Scaled(t[2], 1e9 / N), 300, 150, false);
+    unsetenv("HEDDLE_LIBCUDA");
+  }
+
   void Saxpy() {
     auto peer = reinterpret_cast<void (*)(int64_t, float, const float *, float *)>(Peer("peer_saxpy"));
     if (!peer) return;
@@ -130,7 +158,7 @@ private:
     float x[4] = {1, 2, 3, 4}, y[4];
     int64_t n = 4;
     e.Check(hd_module_load_source(e.ctx(), "trivial.hd", text, sizeof text - 1, nullptr, &m));
-    e.Check(hd_module_kernel(m, "trivial", e.cpu(), &k));
+    e.Check(hd_module_kernel(m, "trivial", e.device(), &k));
     HdArray ax = e.Lend(hd_type_scalar(HD_F32), {n}, x), ay = e.Lend(hd_type_scalar(HD_F32), {n}, y);
     HdArg args[] = {hd_arg_array(&ax), hd_arg_array(&ay)};
     e.Check(hd_launch(k, e.stream(), 1, &n, 2, args));
@@ -160,6 +188,7 @@ void Floors(const Options &options, std::vector<Figure> *out) {
   s.Cold();
   s.Warm();
   s.Launch();
+  s.GpuLaunch();
   s.Saxpy();
   s.Mandelbrot("x86-64-v3", "AVX2");
   s.Mandelbrot("", "this machine");

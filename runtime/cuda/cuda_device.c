@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* --- what it is --- */
 
@@ -65,7 +64,7 @@ void hdcu_device_end(CudaDevice *d) {
     hdcu_pool_end(d);
     if (entered && d->home) d->driver->cuStreamDestroy(d->home);
     if (entered) hdcu_leave(d);
-    if (d->driver->pid == (int)getpid()) d->driver->cuDevicePrimaryCtxRelease(d->handle);
+    if (hdcu_is_ours(d->driver)) d->driver->cuDevicePrimaryCtxRelease(d->handle);
   }
   hdrt_device_end(&d->base);
   memset(d, 0, sizeof *d);
@@ -79,8 +78,7 @@ HdStatus hdcu_enter(CudaDevice *d, HdError *err) {
     return d->lost.status;
   }
   const CuDriver *cu = d->driver;
-  if (cu->pid != (int)getpid())
-    return hdcu_fail(cu, CU_NOT_INITIALIZED, "cuCtxPushCurrent", (CuWhere){d->name, NULL}, err);
+  if (!hdcu_is_ours(cu)) return hdcu_fail(cu, CU_NOT_INITIALIZED, "cuCtxPushCurrent", (CuWhere){d->name, NULL}, err);
   if (!d->context) {
     CuContext context;
     CuResult code = cu->cuDevicePrimaryCtxRetain(&context, d->handle);

@@ -49,7 +49,11 @@ static HdStatus fail(CudaStream *s, CuResult code, const char *call, HdError *er
 
 /* --- faults of kernels --- */
 
-static void copy_text(char *to, size_t size, const char *from) { snprintf(to, size, "%s", from ? from : ""); }
+static void copy_text(char *to, size_t size, const char *from) {
+  size_t n = from ? strnlen(from, size - 1) : 0;
+  if (n) memcpy(to, from, n);
+  to[n] = 0;
+}
 
 static void keep_fault(CudaStream *s, int32_t i, const RtGpuFault *f) {
   const CudaCode *c = s->slot[i]->own;
@@ -113,8 +117,7 @@ static HdStatus take_slot(CudaStream *s, const RtLaunch *l, CuPtr *out, HdError 
 /* How to divide n < 2^31 by `len` (RtGpuLaunch). */
 static void set_division(RtGpuLaunch *g, int32_t k) {
   uint64_t len = g->len[k];
-  uint32_t shift = 0;
-  while (((uint64_t)1 << shift) < len) shift++;
+  uint32_t shift = len > 1 ? 64 - (uint32_t)__builtin_clzll(len - 1) : 0; /* 2^shift >= len */
   g->shift[k] = shift;
   g->mul[k] = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << shift) - len)) / len + 1);
 }
@@ -183,7 +186,7 @@ static HdStatus launch(CudaStream *s, const RtLaunch *l, HdError *err) {
   CuPtr fault;
   HD_TRY(take_slot(s, l, &fault, err));
   p.g.fault = fault;
-  snprintf(s->recent[s->launched++ % RECENT], sizeof s->recent[0], "%s", l->code->kernel);
+  copy_text(s->recent[s->launched++ % RECENT], sizeof s->recent[0], l->code->kernel);
   return run_cut(&p, err);
 }
 

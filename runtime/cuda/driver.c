@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { OLDEST = 11040 }; /* CUDA 11.4: later forms of the calls used here are found by the driver's look-up */
@@ -103,6 +104,23 @@ static HdStatus check_version(CuDriver *d, HdError *err) {
   return status;
 }
 
+/* Every use of a device asks whether the process has forked, and a call of the system would cost more than all else of a
+ * launch. So a page is asked for that a child finds empty. */
+enum { PAGE = 4096 };
+
+static void set_mark(CuDriver *d) {
+  void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  if (madvise(page, PAGE, MADV_WIPEONFORK) != 0) { /* Linux 4.14 */
+    munmap(page, PAGE);
+    return;
+  }
+  d->mark = page;
+  *d->mark = 1;
+}
+
+bool hdcu_is_ours(const CuDriver *d) { return d->mark ? *d->mark != 0 : d->pid == (int)getpid(); }
+
 static HdStatus start(CuDriver *d, HdError *err) {
   HD_TRY(find_library(d, err));
   HD_TRY(find_entries(d, err));
@@ -110,6 +128,7 @@ static HdStatus start(CuDriver *d, HdError *err) {
   CuResult code = d->cuInit(0);
   if (code != CU_SUCCESS) return hdcu_fail(d, code, "cuInit", (CuWhere){NULL, NULL}, err);
   d->pid = (int)getpid();
+  set_mark(d);
   code = d->cuDeviceGetCount(&d->count);
   if (code != CU_SUCCESS) return hdcu_fail(d, code, "cuDeviceGetCount", (CuWhere){NULL, NULL}, err);
   if (d->count == 0) return hdcu_fail(d, CU_NO_DEVICE, "cuDeviceGetCount", (CuWhere){NULL, NULL}, err);
@@ -127,5 +146,6 @@ HdStatus hdcu_driver_open(CuDriver *d, HdError *err) {
  * code. */
 void hdcu_driver_close(CuDriver *d) {
   if (d->library && !d->pid) dlclose(d->library);
+  if (d->mark) munmap(d->mark, PAGE);
   memset(d, 0, sizeof *d);
 }

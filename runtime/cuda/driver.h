@@ -88,12 +88,14 @@ typedef struct CuDriver {
   char  path[256]; /* of the library that was opened              */
   int   version;   /* of CUDA that it supports: 12040 is 12.4     */
   int   pid;       /* of the process that initialised it          */
+  int  *mark;      /* not 0 in that process, 0 in one forked from it; NULL: ask for the pid */
   int   count;     /* devices that it shows                       */
 } CuDriver;
 
 /* Find the driver, check that it is new enough, initialise it, count its devices. HEDDLE_LIBCUDA names a library file;
  * else the usual places are tried. HD_ERR_CUDA says which step failed, why, and what to do. */
 HdStatus hdcu_driver_open(CuDriver *d, HdError *err);
+bool     hdcu_is_ours(const CuDriver *d); /* was it initialised by this process, which did not fork since? */
 void     hdcu_driver_close(CuDriver *d); /* also one that is all zero, or was left half open */
 
 /* --- failures (failures.c) --- */
