@@ -54,7 +54,8 @@ std::vector<std::vector<double>> Alternate(int rounds, const std::vector<std::fu
                                            double (*clock)()) {
   std::vector<std::vector<double>> t(runs.size());
   for (int i = 0; i <= rounds; i++)
-    for (size_t k = 0; k < runs.size(); k++) {
+    for (size_t n = 0; n < runs.size(); n++) {
+      size_t k = i % 2 ? runs.size() - 1 - n : n; // what a run finds in the caches is not always from the same one
       double start = clock();
       runs[k]();
       if (i > 0) t[k].push_back(clock() - start);

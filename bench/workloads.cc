@@ -1,8 +1,8 @@
 // bench/workloads.cc -- the kernels of workloads/ beside the same work in C, in the default mode and in `fast`.
 //
-// Both sides work on the same inputs and write results of their own, which must agree. A row is the median time of one
-// repetition, CPU time with one thread and wall time with more; a ratio is clang's time over ours, above 1 where Heddle is
-// faster.
+// Both sides work on the same memory, one after the other: which pages an array has makes a tenth of a memory-bound row, and
+// up to a half of it. Their results must agree. A row is the median time of one repetition, CPU time with one thread and wall
+// time with more; a ratio is clang's time over ours, above 1 where Heddle is faster.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,14 +21,26 @@ const HdType F32 = hd_type_scalar(HD_F32), I32 = hd_type_scalar(HD_I32), VEC3 = 
 using Floats = Memory<float>;
 using Ints = Memory<int32_t>;
 
-// One workload, its memory included. `ours` and `peer` do one repetition; `off` is how much of the results disagrees.
+using Result = std::vector<float>;
+
+// One workload, its memory included. `ours` and `peer` do one repetition.
 class Work {
 public:
   virtual ~Work() {}
   virtual void ours(const Engine &e) = 0;
-  virtual bool peer() = 0;  // false: there is no peer library
-  virtual double off() = 0; // the largest relative difference, or the part of elements that differ
-  virtual void again() {}   // undo what repetitions accumulate, before results are compared
+  virtual bool peer() = 0;     // false: there is no peer library
+  virtual Result result() = 0; // a copy
+  virtual double off(const Result &a, const Result &b) { return Off(a, b); }
+  virtual void again() {} // undo what repetitions accumulate, before results are compared
+
+protected:
+  // The largest difference over the size of what is compared: of the mean magnitude too, so that cancellation near 0 counts
+  // little.
+  static double Off(const Result &a, const Result &b);
+  static double Differ(const Result &a, const Result &b, double eps); // the part of elements that differ
+  template <class T> static Result Copy(const Memory<T> &m) {
+    return Result(const_cast<Memory<T> &>(m).data(), const_cast<Memory<T> &>(m).data() + m.size());
+  }
 };
 
 template <class F> F *Find(const char *name) { return reinterpret_cast<F *>(Peer(name)); }
@@ -39,10 +51,9 @@ void Fill(Floats *m, float low, float high, unsigned seed) {
   for (size_t i = 0; i < m->size(); i++) (*m)[i] = in(random);
 }
 
-// |a - b| over the size of what is compared: of the array's mean magnitude, so that cancellation near 0 counts little.
-double Off(const Floats &a, const Floats &b) {
+double Work::Off(const Result &a, const Result &b) {
   double scale = 0, worst = 0;
-  for (size_t i = 0; i < b.size(); i++) scale += std::fabs(b[i]);
+  for (float x : b) scale += std::fabs(x);
   scale = scale / double(b.size()) + 1e-30;
   for (size_t i = 0; i < b.size(); i++) {
     double d = std::fabs(double(a[i]) - double(b[i])) / (scale + std::fabs(b[i]));
@@ -51,7 +62,7 @@ double Off(const Floats &a, const Floats &b) {
   return worst;
 }
 
-template <class T> double Differ(const T &a, const T &b, double eps) {
+double Work::Differ(const Result &a, const Result &b, double eps) {
   size_t n = 0;
   for (size_t i = 0; i < b.size(); i++) n += !(std::fabs(double(a[i]) - double(b[i])) <= eps);
   return double(n) / double(b.size());
@@ -60,21 +71,21 @@ template <class T> double Differ(const T &a, const T &b, double eps) {
 class Saxpy : public Work {
 public:
   Saxpy() { again(); }
-  void again() override { Fill(&x_, 0, 1, 1), Fill(&y_, 0, 1, 2), Fill(&z_, 0, 1, 2); }
+  void again() override { Fill(&x_, 0, 1, 1), Fill(&y_, 0, 1, 2); }
   void ours(const Engine &e) override {
     HdArray x = e.Lend(F32, {N}, x_.data()), y = e.Lend(F32, {N}, y_.data());
     e.Run("saxpy", {N}, {hd_arg_f32(1e-3f), hd_arg_array(&x), hd_arg_array(&y)});
   }
   bool peer() override {
     auto f = Find<void(int64_t, float, const float *, float *)>("peer_saxpy");
-    if (f) f(N, 1e-3f, x_.data(), z_.data());
+    if (f) f(N, 1e-3f, x_.data(), y_.data());
     return f;
   }
-  double off() override { return Off(y_, z_); }
+  Result result() override { return Copy(y_); }
 
 private:
   enum : int64_t { N = 10000000 };
-  Floats x_{N}, y_{N}, z_{N};
+  Floats x_{N}, y_{N};
 };
 
 class BlackScholes : public Work {
@@ -90,14 +101,18 @@ public:
   bool peer() override {
     auto f = Find<void(int64_t, const float *, const float *, const float *, float, float, float *, float *)>(
         "peer_black_scholes");
-    if (f) f(N, s_.data(), k_.data(), t_.data(), 0.02f, 0.3f, call2_.data(), put2_.data());
+    if (f) f(N, s_.data(), k_.data(), t_.data(), 0.02f, 0.3f, call_.data(), put_.data());
     return f;
   }
-  double off() override { return std::max(Off(call_, call2_), Off(put_, put2_)); }
+  Result result() override {
+    Result r = Copy(call_), put = Copy(put_);
+    r.insert(r.end(), put.begin(), put.end());
+    return r;
+  }
 
 private:
   enum : int64_t { N = 4000000 };
-  Floats s_{N}, k_{N}, t_{N}, call_{N}, put_{N}, call2_{N}, put2_{N};
+  Floats s_{N}, k_{N}, t_{N}, call_{N}, put_{N};
 };
 
 class Mandelbrot : public Work {
@@ -108,14 +123,15 @@ public:
   }
   bool peer() override {
     auto f = Find<void(int, int, int, int32_t *)>("peer_mandelbrot");
-    if (f) f(N, N, 256, out2_.data());
+    if (f) f(N, N, 256, out_.data());
     return f;
   }
-  double off() override { return Differ(out_, out2_, 0.5); }
+  Result result() override { return Copy(out_); }
+  double off(const Result &a, const Result &b) override { return Differ(a, b, 0.5); }
 
 private:
   enum : int64_t { N = 1024 };
-  Ints out_{N * N}, out2_{N * N};
+  Ints out_{N * N};
 };
 
 class NBody : public Work {
@@ -127,20 +143,20 @@ public:
   }
   bool peer() override {
     auto f = Find<void(int, const float *, float, float *)>("peer_nbody");
-    if (f) f(N, x_.data(), 1e-3f, a2_.data());
+    if (f) f(N, x_.data(), 1e-3f, a_.data());
     return f;
   }
-  double off() override { return Off(a_, a2_); }
+  Result result() override { return Copy(a_); }
 
 private:
   enum : int64_t { N = 4096 };
-  Floats x_{3 * N}, a_{3 * N}, a2_{3 * N};
+  Floats x_{3 * N}, a_{3 * N};
 };
 
 class Jacobi : public Work {
 public:
   Jacobi() { again(); }
-  void again() override { Fill(&u_, 0, 1, 7), Fill(&v_, 0, 1, 7), Fill(&u2_, 0, 1, 7), Fill(&v2_, 0, 1, 7); }
+  void again() override { Fill(&u_, 0, 1, 7), Fill(&v_, 0, 1, 7); }
   void ours(const Engine &e) override {
     HdArray u = e.Lend(F32, {N, N}, u_.data()), v = e.Lend(F32, {N, N}, v_.data());
     for (int k = 0; k < SWEEPS; k++)
@@ -148,14 +164,14 @@ public:
   }
   bool peer() override {
     auto f = Find<void(int, int, const float *, float *)>("peer_jacobi");
-    for (int k = 0; f && k < SWEEPS; k++) f(N, N, k % 2 ? v2_.data() : u2_.data(), k % 2 ? u2_.data() : v2_.data());
+    for (int k = 0; f && k < SWEEPS; k++) f(N, N, k % 2 ? v_.data() : u_.data(), k % 2 ? u_.data() : v_.data());
     return f;
   }
-  double off() override { return Off(u_, u2_); }
+  Result result() override { return Copy(u_); }
 
 private:
   enum : int64_t { N = 2048, SWEEPS = 10 };
-  Floats u_{N * N}, v_{N * N}, u2_{N * N}, v2_{N * N};
+  Floats u_{N * N}, v_{N * N};
 };
 
 class Particles : public Work {
@@ -183,14 +199,14 @@ public:
                        float *, int32_t *, float *)>("peer_particles");
     if (f)
       f(N, x_.data(), v_.data(), 0.01f, RES, 0.0415f, x2_.data(), cell_.data(), first_.data(), next_.data(),
-        sorted_.data(), id_.data(), rho2_.data());
+        sorted_.data(), id_.data(), rho_.data());
     return f;
   }
-  double off() override { return Off(rho_, rho2_); }
+  Result result() override { return Copy(rho_); }
 
 private:
   enum : int64_t { N = 100000, RES = 24, CELLS = RES * RES * RES };
-  Floats x_{3 * N}, v_{3 * N}, x2_{3 * N}, sorted_{3 * N}, rho_{N}, rho2_{N};
+  Floats x_{3 * N}, v_{3 * N}, x2_{3 * N}, sorted_{3 * N}, rho_{N};
   Ints cell_{N}, count_{CELLS}, first_{CELLS + 1}, next_{CELLS}, id_{N};
 };
 
@@ -202,14 +218,15 @@ public:
   }
   bool peer() override {
     auto f = Find<void(int, int, float *)>("peer_sdf");
-    if (f) f(N, N, image2_.data());
+    if (f) f(N, N, image_.data());
     return f;
   }
-  double off() override { return Differ(image_, image2_, 1e-2); }
+  Result result() override { return Copy(image_); }
+  double off(const Result &a, const Result &b) override { return Differ(a, b, 1e-2); }
 
 private:
   enum : int64_t { N = 512 };
-  Floats image_{N * N}, image2_{N * N};
+  Floats image_{N * N};
 };
 
 class Transforms : public Work {
@@ -234,14 +251,14 @@ public:
   }
   bool peer() override {
     auto f = Find<void(int, const float *, const int32_t *, const float *, float *)>("peer_transforms");
-    if (f) f(N, pose_.data(), body_.data(), x_.data(), out2_.data());
+    if (f) f(N, pose_.data(), body_.data(), x_.data(), out_.data());
     return f;
   }
-  double off() override { return Off(out_, out2_); }
+  Result result() override { return Copy(out_); }
 
 private:
   enum : int64_t { N = 1000000, BODIES = 4096 };
-  Floats pose_{7 * BODIES}, x_{3 * N}, out_{3 * N}, out2_{3 * N};
+  Floats pose_{7 * BODIES}, x_{3 * N}, out_{3 * N};
   Ints body_{N};
 };
 
@@ -258,15 +275,16 @@ public:
   }
   bool peer() override {
     auto f = Find<void(int64_t, const int32_t *, int, int32_t *)>("peer_histogram");
-    memset(bin2_.data(), 0, 4 * BINS);
-    if (f) f(N, key_.data(), BINS, bin2_.data());
+    memset(bin_.data(), 0, 4 * BINS);
+    if (f) f(N, key_.data(), BINS, bin_.data());
     return f;
   }
-  double off() override { return Differ(bin_, bin2_, 0.5); }
+  Result result() override { return Copy(bin_); }
+  double off(const Result &a, const Result &b) override { return Differ(a, b, 0.5); }
 
 private:
   enum : int64_t { N = 10000000, BINS = 256 };
-  Ints key_{N}, bin_{BINS}, bin2_{BINS};
+  Ints key_{N}, bin_{BINS};
 };
 
 class Sum : public Work {
@@ -282,14 +300,14 @@ public:
   }
   bool peer() override {
     auto f = Find<float(int64_t, const float *)>("peer_sum");
-    if (f) sum2_[0] = f(N, x_.data());
+    if (f) sum_[0] = f(N, x_.data());
     return f;
   }
-  double off() override { return Off(sum_, sum2_); }
+  Result result() override { return Copy(sum_); }
 
 private:
   enum : int64_t { BLOCKS = 2500, LANES = 16, N = BLOCKS * LANES * 256 };
-  Floats x_{N}, part_{BLOCKS * LANES}, out_{LANES}, sum_{1}, sum2_{1};
+  Floats x_{N}, part_{BLOCKS * LANES}, out_{LANES}, sum_{1};
 };
 
 template <int64_t M> class Cholesky : public Work {
@@ -314,14 +332,14 @@ public:
   }
   bool peer() override {
     auto f = Find<void(int, const float *, const float *, float *)>(M == 6 ? "peer_cholesky6" : "peer_cholesky12");
-    if (f) f(N, a_.data(), b_.data(), x2_.data());
+    if (f) f(N, a_.data(), b_.data(), x_.data());
     return f;
   }
-  double off() override { return Off(x_, x2_); }
+  Result result() override { return Copy(x_); }
 
 private:
   enum : int64_t { N = 100000 };
-  Floats a_{N * M * M}, b_{N * M}, x_{N * M}, x2_{N * M};
+  Floats a_{N * M * M}, b_{N * M}, x_{N * M};
 };
 
 template <class T> std::unique_ptr<Work> New() { return std::unique_ptr<Work>(new T); }
@@ -354,10 +372,17 @@ void Add(std::vector<Figure> *out, const std::string &name, const char *unit, co
   out->push_back(Figure{name, unit, Of(samples), limit, goal, at_least});
 }
 
-void Compare(const Row &row, Work *work, const char *mode) {
-  double off = work->off();
+// One repetition of each, and whether they agree; false if there is no peer.
+bool Agree(const Row &row, Work *work, const Engine &e, const char *mode) {
+  work->again();
+  work->ours(e);
+  Result ours = work->result();
+  work->again();
+  if (!work->peer()) return false;
+  double off = work->off(ours, work->result());
   if (!(off <= row.tolerance))
     Die(std::string(row.name) + ", " + mode + ": results differ from the peer's by " + std::to_string(off));
+  return true;
 }
 
 void Measure(const Row &row, Work *work, const Options &options, int threads, std::vector<Figure> *out) {
@@ -377,19 +402,11 @@ void Measure(const Row &row, Work *work, const Options &options, int threads, st
   auto set = Find<void(int)>("peer_threads");
   if (set) set(threads);
 
-  work->again();
-  work->ours(plain);
-  bool has_peer = work->peer();
-  if (has_peer) Compare(row, work, "default");
+  bool has_peer = Agree(row, work, plain, "default");
+  if (has_peer) Agree(row, work, fast, "fast");
   std::vector<std::function<void()>> runs = {[&] { work->ours(plain); }, [&] { work->ours(fast); }};
   if (has_peer) runs.push_back([&] { work->peer(); });
   auto t = Alternate(options.rounds, runs, threads == 1 ? CpuTime : Now);
-  if (has_peer) {
-    work->again();
-    work->ours(fast);
-    work->peer();
-    Compare(row, work, "fast");
-  }
   Spread d = Of(t[0]), f = Of(t[1]), price = Of(Ratios(t[0], t[1])), c = Of(compile);
   Add(out, name, "ms", Scaled(t[0], 1e3), 0, 0, false);
   Add(out, name + ", fast", "ms", Scaled(t[1], 1e3), 0, 0, false);
