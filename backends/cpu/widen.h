@@ -82,6 +82,7 @@ typedef struct CpuAddr {
   uint32_t       index_bits;
   int64_t        scale;    /* bytes that index counts                     */
   const IrInst  *loaded;   /* VARYING: the load that made index, or NULL  */
+  uint32_t       length;   /* VARYING: index is below the i64 at this offset of the argument block; 0: not known */
 } CpuAddr;
 
 typedef struct CpuUndo {
@@ -205,9 +206,11 @@ void hdcpu_member(CpuWiden *w, const IrInst *i);
 void hdcpu_elem(CpuWiden *w, const IrInst *i);
 const char *hdcpu_point(CpuWiden *w, const CpuAddr *p, int64_t more); /* ptr: base + off + more */
 const char *hdcpu_offsets(CpuWiden *w, const CpuAddr *p, uint32_t size, bool safe); /* from hdcpu_point, i64 lanes    */
-/* i64: a lane's offset from hdcpu_point by a scalar load of its index, where that lies in memory and has no other use; for
- * `user`, all lanes on. NULL: take it from hdcpu_offsets. */
-const char *hdcpu_loaded_offset(CpuWiden *w, const CpuAddr *p, const IrInst *user, uint32_t lane);
+const char *hdcpu_safe_index(CpuWiden *w, const CpuAddr *p); /* of an AT_VARYING: 0 in the lanes that are off         */
+/* Whether `user`, all lanes on, may take each lane's offset by a scalar load of its index: that lies in memory and has no
+ * other use. The second gives it, i64, from hdcpu_point. */
+bool        hdcpu_may_reload(CpuWiden *w, const CpuAddr *p, const IrInst *user);
+const char *hdcpu_reload_offset(CpuWiden *w, const CpuAddr *p, uint32_t lane);
 const char *hdcpu_lane_ptr(CpuWiden *w, const char *point, const char *offsets, uint32_t lane);
 const char *hdcpu_ptrs(CpuWiden *w, const CpuAddr *p, uint32_t size);               /* <width x ptr>, for hardware    */
 void hdcpu_load(CpuWiden *w, const IrInst *i);     /* widen_mem.c */

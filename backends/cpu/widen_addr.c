@@ -141,6 +141,7 @@ static void varying_index(CpuWiden *w, const Axes *x, CpuAddr *a) {
     a->index = hdcpu_v(w, last);
     a->index_bits = hdir_bits(last->type);
     a->loaded = last->def && last->def->op == IR_load ? last->def : NULL;
+    a->length = x->at + 8 * x->n;
     return;
   }
   const char *sum = NULL;
@@ -258,6 +259,7 @@ static void global_elem(CpuWiden *w, const IrInst *i, CpuAddr *a) {
   a->at = AT_VARYING;
   a->rstride = NULL;
   a->loaded = NULL;
+  a->length = 0;
   a->root = i->res[0];
 }
 
@@ -280,7 +282,7 @@ const char *hdcpu_point(CpuWiden *w, const CpuAddr *p, int64_t more) {
 }
 
 /* In the lanes that are off a safe offset is 0: while some lane is on the array has an element 0. */
-static const char *safe_index(CpuWiden *w, const CpuAddr *p) {
+const char *hdcpu_safe_index(CpuWiden *w, const CpuAddr *p) {
   if (hdcpu_all_on(w)) return p->index;
   const char *ty = w->vt[p->index_bits == 64 ? IR_I64 : IR_I32];
   return hdcpu_ins(w, "select %s %s, %s %s, %s zeroinitializer", w->bt, hdcpu_i1(w, hdcpu_on(w)), ty, p->index, ty);
@@ -288,7 +290,7 @@ static const char *safe_index(CpuWiden *w, const CpuAddr *p) {
 
 const char *hdcpu_offsets(CpuWiden *w, const CpuAddr *p, uint32_t size, bool safe) {
   CpuAddr a = *p;
-  if (safe && a.at == AT_VARYING && !a.local) a.index = safe_index(w, p);
+  if (safe && a.at == AT_VARYING && !a.local) a.index = hdcpu_safe_index(w, p);
   if (a.local) a.scale *= w->width;
   const char *x = byte_lanes(w, &a);
   if (a.local) x = plus_v(w, x, hdcpu_ramp(w, 64, size));
@@ -310,13 +312,17 @@ static bool undisturbed(const IrInst *from, const IrInst *to) {
   return false;
 }
 
-const char *hdcpu_loaded_offset(CpuWiden *w, const CpuAddr *p, const IrInst *user, uint32_t lane) {
+bool hdcpu_may_reload(CpuWiden *w, const CpuAddr *p, const IrInst *user) {
   const IrInst *load = p->loaded;
   if (p->at != AT_VARYING || !load || p->index_bits != 32 || w->uses[load->res[0]->id] != 1 || !hdcpu_all_on(w))
-    return NULL;
+    return false;
   const CpuAddr *from = w->addr[load->args[0]->id];
-  if (!from || from->local || from->at != AT_AFFINE || from->rstride || from->stride != 4) return NULL;
-  if (!undisturbed(load, user)) return NULL;
+  if (!from || from->local || from->at != AT_AFFINE || from->rstride || from->stride != 4) return false;
+  return undisturbed(load, user);
+}
+
+const char *hdcpu_reload_offset(CpuWiden *w, const CpuAddr *p, uint32_t lane) {
+  const CpuAddr *from = w->addr[p->loaded->args[0]->id];
   const char *x = hdcpu_ins(w, "load i32, ptr %s, align 4", hdcpu_point(w, from, 4 * lane));
   return times(w, hdcpu_ins(w, "sext i32 %s to i64", x), p->scale);
 }

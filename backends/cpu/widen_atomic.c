@@ -177,33 +177,52 @@ static void each(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
   if (used) hdcpu_set(w, i->res[0], hdcpu_ins(w, "load %s, ptr %s, align 64", vt, hdcpu_scratch(w, 2)));
 }
 
-/* All lanes written out, twice: a test of the launch's flag and a lane's number for each would cost as much as the add. */
+typedef struct Lane { /* of an atomic written out: its byte offset (NULL: where a load of its own finds it) and value */
+  const char *offset, *x;
+} Lane;
+
+/* One atomic a lane, at `point` and the lane's offset. With `old`, a vector of what they found is built there. */
+static void lanes(CpuWiden *w, const IrInst *i, const Lane *lane, const char *point, bool plain, const char **old) {
+  const IrType *t = i->args[1]->type;
+  const char *st = w->st[t->kind], *was;
+  for (uint32_t k = 0; k < w->width; k++) {
+    const char *o = lane[k].offset ? lane[k].offset : hdcpu_reload_offset(w, w->addr[i->args[0]->id], k);
+    const char *ptr = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", point, o);
+    if (plain) {
+      was = hdcpu_ins(w, "load %s, ptr %s, align %u", st, ptr, t->size);
+      hdcpu_line(w, "store %s %s, ptr %s, align %u", st, combined(w, i->op, t, was, lane[k].x, NULL), ptr, t->size);
+    } else {
+      was = locked(w, i->op, t, ptr, lane[k].x, NULL);
+    }
+    if (old) *old = hdcpu_ins(w, "insertelement %s %s, %s %s, i32 %u", w->vt[t->kind], *old, st, was, k);
+  }
+}
+
+/* All lanes written out, twice: a test of the launch's flag and a lane's number for each would cost as much as the add. Old
+ * values are put together in registers: a vector loaded over what scalars were just stored waits until all stores before it
+ * have reached the cache. */
 static void unrolled(CpuWiden *w, const IrInst *i, const CpuAddr *p) {
   const IrType *t = i->args[1]->type;
-  const char *point = hdcpu_point(w, p, 0), *st = w->st[t->kind], *label[3], *x[32] = {NULL}, *o[32] = {NULL};
-  const char *offsets = NULL, *plain = plain_mode(w, i), *near = plain_point(w, i, point);
+  const char *point = hdcpu_point(w, p, 0), *label[3], *offsets = NULL, *old[2] = {"poison", "poison"};
+  const char *plain = plain_mode(w, i), *near = plain_point(w, i, point);
+  bool used = w->uses[i->res[0]->id] != 0, loaded = hdcpu_may_reload(w, p, i);
+  Lane lane[32];
   for (uint32_t k = 0; k < 3; k++) label[k] = hdcpu_label(w);
   for (uint32_t k = 0; k < w->width; k++) {
-    o[k] = hdcpu_loaded_offset(w, p, i, k);
-    if (!o[k] && !offsets) offsets = hdcpu_offsets(w, p, t->size, false);
-    if (!o[k]) o[k] = hdcpu_ins(w, "extractelement %s %s, i32 %u", w->vt[IR_I64], offsets, k);
-    x[k] = lane_of(w, i->args[1], hdcpu_fmt(w, "%u", k));
+    if (!loaded && !offsets) offsets = hdcpu_offsets(w, p, t->size, false);
+    lane[k].offset = loaded ? NULL : hdcpu_ins(w, "extractelement %s %s, i32 %u", w->vt[IR_I64], offsets, k);
+    lane[k].x = lane_of(w, i->args[1], hdcpu_fmt(w, "%u", k));
   }
   hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", plain, label[0], label[1]);
-  hdcpu_open(w, label[0]);
-  for (uint32_t k = 0; k < w->width; k++) {
-    const char *ptr = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", near, o[k]);
-    const char *old = hdcpu_ins(w, "load %s, ptr %s, align %u", st, ptr, t->size);
-    hdcpu_line(w, "store %s %s, ptr %s, align %u", st, combined(w, i->op, t, old, x[k], NULL), ptr, t->size);
+  for (int k = 0; k < 2; k++) {
+    hdcpu_open(w, label[k]);
+    lanes(w, i, lane, k ? point : near, k == 0, used ? &old[k] : NULL);
+    hdcpu_line(w, "br label %%%s", label[2]);
   }
-  hdcpu_line(w, "br label %%%s", label[2]);
-  hdcpu_open(w, label[1]);
-  for (uint32_t k = 0; k < w->width; k++) {
-    const char *ptr = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", point, o[k]);
-    hdcpu_ins(w, "atomicrmw %s ptr %s, %s %s monotonic, align %u", rmw_name(i->op, t), ptr, st, x[k], t->size);
-  }
-  hdcpu_line(w, "br label %%%s", label[2]);
   hdcpu_open(w, label[2]);
+  if (used)
+    hdcpu_set(w, i->res[0],
+              hdcpu_ins(w, "phi %s [ %s, %%%s ], [ %s, %%%s ]", w->vt[t->kind], old[0], label[0], old[1], label[1]));
 }
 
 void hdcpu_atomic(CpuWiden *w, const IrInst *i) {
@@ -212,7 +231,7 @@ void hdcpu_atomic(CpuWiden *w, const IrInst *i) {
     hdcpu_fail(w, i, HD_ERR_UNSUPPORTED, "an atomic that is not on a number in an array");
     return;
   }
-  bool simple = hdcpu_all_on(w) && w->uses[i->res[0]->id] == 0 && rmw_name(i->op, i->args[1]->type);
+  bool simple = hdcpu_all_on(w) && rmw_name(i->op, i->args[1]->type);
   if (reducible(w, i, p))
     reduced(w, i, p);
   else if (simple && p->at != AT_UNIFORM)
