@@ -7,8 +7,8 @@
  * written as it lies, and shuffled.
  *
  * Block g of row vector j holds the row of lane R g + j; after the transposition block g of field f holds lanes
- * R g .. R g + R - 1, in order. Lanes that are off read what the first lane that is on reads. A row is read only as far as
- * scalars of the group lie on both sides of what is read, so no byte outside the elements is touched.
+ * R g .. R g + R - 1, in order. Lanes that are off read what the first lane that is on reads. No byte outside the array is
+ * touched: what is read beyond the group's scalars belongs to the same element, or to the next one if there is one.
  */
 #include "backends/cpu/widen.h"
 
@@ -60,6 +60,7 @@ typedef struct Group {
   Member m[GROUP];
   uint32_t n, size; /* members; bytes of a scalar */
   int64_t lo, hi;   /* the first byte and the one after the last */
+  int64_t end;      /* of the element that begins at byte 0; hi if that is not known */
   CpuAddr at;       /* of byte 0 */
 } Group;
 
@@ -112,6 +113,7 @@ static bool collect(const CpuWiden *w, const IrInst *i, bool store, Group *g) {
   if (first.row)
     a.off -= hdir_const_i64(first.root->args[first.root->nargs - 1]) * first.root->res[0]->type->elem->size;
   g->at = a;
+  g->end = first.row ? g->hi : first.root->res[0]->type->elem->size;
   return g->n > 1 && g->hi - g->lo <= 16 * ROW && g->lo % g->size == 0;
 }
 
@@ -265,8 +267,10 @@ static void store_triples(CpuWiden *w, const Group *g, const char *point, const 
 
 /* --- rows --- */
 
-typedef struct Rows { /* where each lane's byte 0 is */
-  const char *base[32];
+typedef struct Rows { /* where each lane's byte 0 is: fixed distances from `point`, or .. */
+  const CpuAddr *at;
+  const char *point, *offsets; /* .. i64 lanes */
+  bool stack;                  /* the offsets are on it */
 } Rows;
 
 /* Lanes that are off use the first lane that is on. */
@@ -283,36 +287,41 @@ static const char *at_byte(CpuWiden *w, const char *base, int64_t off) {
 }
 
 static Rows rows_of(CpuWiden *w, const CpuAddr *a) {
-  Rows r;
-  const char *point = hdcpu_point(w, a, 0);
-  if (a->at == AT_AFFINE && !a->rstride && hdcpu_all_on(w)) {
-    for (uint32_t k = 0; k < w->width; k++) r.base[k] = hdcpu_point(w, a, a->stride * k);
-  } else if (a->at == AT_AFFINE && hdcpu_all_on(w)) {
+  Rows r = {.at = a, .point = hdcpu_point(w, a, 0)};
+  if (a->at == AT_AFFINE && hdcpu_all_on(w)) return r;
+  if (a->at == AT_AFFINE) {
+    const char *step = a->rstride ? hdcpu_splat(w, "i64", a->rstride) : hdcpu_int(w, 64, true, a->stride);
+    const char *lanes = hdcpu_ins(w, "zext %s %s to %s", w->vt[IR_I32], safe_lanes(w), w->vt[IR_I64]);
+    r.offsets = hdcpu_ins(w, "mul %s %s, %s", w->vt[IR_I64], lanes, step);
+  } else {
+    r.offsets = hdcpu_offsets(w, a, 1, true);
+  }
+  /* scalar loads from the stack are cheaper than taking lanes out of the widest registers */
+  r.stack = w->target->isa == CPU_AVX512 && w->width >= 16;
+  if (r.stack) hdcpu_line(w, "store %s %s, ptr %s, align 64", w->vt[IR_I64], r.offsets, hdcpu_scratch(w, 1));
+  return r;
+}
+
+/* The ptr of each lane, made in the block at hand. */
+static void row_ptrs(CpuWiden *w, const Rows *r, const char **base) {
+  const CpuAddr *a = r->at;
+  if (!r->offsets && !a->rstride) {
+    for (uint32_t k = 0; k < w->width; k++) base[k] = hdcpu_point(w, a, a->stride * k);
+  } else if (!r->offsets) {
     const char *step[6];
     for (uint32_t k = 0; 1u << k < w->width; k++)
       step[k] = k ? hdcpu_ins(w, "shl i64 %s, %u", a->rstride, k) : a->rstride;
-    r.base[0] = point;
+    base[0] = r->point;
     for (uint32_t k = 1; k < w->width; k++)
-      r.base[k] = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", r.base[k & (k - 1)], step[__builtin_ctz(k)]);
-  } else {
-    const char *offsets;
-    if (a->at == AT_AFFINE) {
-      offsets = hdcpu_ins(w, "zext %s %s to %s", w->vt[IR_I32], safe_lanes(w), w->vt[IR_I64]);
-      const char *step = a->rstride ? hdcpu_splat(w, "i64", a->rstride) : hdcpu_int(w, 64, true, a->stride);
-      offsets = hdcpu_ins(w, "mul %s %s, %s", w->vt[IR_I64], offsets, step);
-    } else {
-      offsets = hdcpu_offsets(w, a, 1, true);
-    }
-    /* scalar loads from the stack are cheaper than taking lanes out of the widest registers */
-    bool stack = w->target->isa == CPU_AVX512 && w->width >= 16;
-    if (stack) hdcpu_line(w, "store %s %s, ptr %s, align 64", w->vt[IR_I64], offsets, hdcpu_scratch(w, 1));
+      base[k] = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", base[k & (k - 1)], step[__builtin_ctz(k)]);
+  } else if (r->stack) {
     for (uint32_t k = 0; k < w->width; k++) {
-      const char *at = stack ? hdcpu_ins(w, "load i64, ptr %s, align 8", at_byte(w, hdcpu_scratch(w, 1), 8 * k)) : NULL;
-      r.base[k] =
-          at ? hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", point, at) : hdcpu_lane_ptr(w, point, offsets, k);
+      const char *at = hdcpu_ins(w, "load i64, ptr %s, align 8", at_byte(w, hdcpu_scratch(w, 1), 8 * k));
+      base[k] = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %s", r->point, at);
     }
+  } else {
+    for (uint32_t k = 0; k < w->width; k++) base[k] = hdcpu_lane_ptr(w, r->point, r->offsets, k);
   }
-  return r;
 }
 
 /* One row of two or three scalars of 4 bytes; the rest of the 16 bytes may lie on a page that cannot be read. */
@@ -330,18 +339,58 @@ static const char *short_row(CpuWiden *w, const char *ptr, uint32_t n) {
   return hdcpu_ins(w, "insertelement <4 x float> %s, float %s, i32 2", d, e);
 }
 
-/* Fields `at`, at + size .. of all lanes: R of them, or n < R. */
-static void load_window(CpuWiden *w, const Group *g, const Rows *rows, int64_t at, uint32_t n, const char **out) {
+/* The rows of n scalars from byte `at` on, or of R of them, whatever the others are. */
+static void load_parts(CpuWiden *w, const Group *g, const Rows *rows, int64_t at, uint32_t n, const char **out) {
   uint32_t r = ROW / g->size, blocks = w->width / r;
+  const char *base[32];
+  row_ptrs(w, rows, base);
   for (uint32_t j = 0; j < r; j++) {
     const char *part[32] = {NULL};
     for (uint32_t b = 0; b < blocks; b++) {
-      const char *ptr = at_byte(w, rows->base[r * b + j], at);
+      const char *ptr = at_byte(w, base[r * b + j], at);
       part[b] =
           n < r ? short_row(w, ptr, n) : hdcpu_ins(w, "load %s, ptr %s, align %u", vector_type(w, g, r), ptr, g->size);
     }
     out[j] = joined(w, g, part, blocks, r);
   }
+}
+
+/* No lane is at the last element: i1. */
+static const char *none_is_last(CpuWiden *w, const CpuAddr *a) {
+  bool wide = a->index_bits == 64;
+  const char *n = hdcpu_param(w, "i64", 8, a->length), *ty = w->vt[wide ? IR_I64 : IR_I32];
+  const char *last = hdcpu_ins(w, "sub i64 %s, 1", n);
+  if (!wide) last = hdcpu_ins(w, "trunc i64 %s to i32", last);
+  const char *before =
+      hdcpu_ins(w, "icmp ne %s %s, %s", ty, hdcpu_safe_index(w, a), hdcpu_splat(w, wide ? "i64" : "i32", last));
+  const char *bits = hdcpu_ins(w, "bitcast %s %s to i%u", w->bt, before, w->width);
+  return hdcpu_ins(w, "icmp eq i%u %s, -1", w->width, bits);
+}
+
+/* Whole rows are several times cheaper than three scalars each. */
+static void load_threes(CpuWiden *w, const Group *g, const Rows *rows, int64_t at, const char **out) {
+  const char *whole = hdcpu_label(w), *three = hdcpu_label(w), *done = hdcpu_label(w), *from[2], *v[2][4];
+  hdcpu_line(w, "br i1 %s, label %%%s, label %%%s, !prof !0", none_is_last(w, rows->at), whole, three);
+  for (int k = 0; k < 2; k++) {
+    hdcpu_open(w, k ? three : whole);
+    load_parts(w, g, rows, at, k ? 3 : 4, v[k]);
+    from[k] = w->block;
+    hdcpu_line(w, "br label %%%s", done);
+  }
+  hdcpu_open(w, done);
+  for (uint32_t j = 0; j < 4; j++)
+    out[j] = hdcpu_ins(w, "phi %s [ %s, %%%s ], [ %s, %%%s ]", vector_type(w, g, w->width), v[0][j], from[0], v[1][j],
+                       from[1]);
+}
+
+/* Fields `at`, at + size .. of all lanes: R of them, or n < R. */
+static void load_window(CpuWiden *w, const Group *g, const Rows *rows, int64_t at, uint32_t n, const char **out) {
+  if (at + ROW <= g->end)
+    load_parts(w, g, rows, at, ROW / g->size, out);
+  else if (n == 3 && rows->at->length)
+    load_threes(w, g, rows, at, out);
+  else
+    load_parts(w, g, rows, at, n, out);
   transpose(w, g, out);
 }
 
@@ -431,13 +480,13 @@ static void store_row(CpuWiden *w, const Group *g, const char *v, uint32_t block
 }
 
 /* n scalars that follow each other. */
-static void store_window(CpuWiden *w, const Group *g, const Rows *rows, int64_t at, uint32_t n) {
+static void store_window(CpuWiden *w, const Group *g, const char *const *base, int64_t at, uint32_t n) {
   uint32_t r = ROW / g->size, blocks = w->width / r;
   const char *v[4] = {NULL};
   for (uint32_t k = 0; k < r; k++) v[k] = k < n ? stored(w, g, at + k * g->size) : "poison";
   transpose(w, g, v);
   for (uint32_t b = 0; b < blocks; b++) /* in the order of lanes: the last one wins where two write one place */
-    for (uint32_t j = 0; j < r; j++) store_row(w, g, v[j], b, n, at_byte(w, rows->base[r * b + j], at));
+    for (uint32_t j = 0; j < r; j++) store_row(w, g, v[j], b, n, at_byte(w, base[r * b + j], at));
 }
 
 static uint32_t run_length(const Group *g, int64_t at) {
@@ -471,9 +520,11 @@ bool hdcpu_store_fields(CpuWiden *w, const IrInst *i) {
     return true;
   }
   Rows rows = rows_of(w, &g.at);
+  const char *base[32];
+  row_ptrs(w, &rows, base);
   for (int64_t o = g.lo; o < g.hi;) {
     uint32_t n = run_length(&g, o);
-    if (n) store_window(w, &g, &rows, o, n);
+    if (n) store_window(w, &g, base, o, n);
     o += (n ? n : 1) * g.size;
   }
   return true;

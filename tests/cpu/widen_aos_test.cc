@@ -170,6 +170,23 @@ kernel @k(%x: array<vec<f32, 3>, 1>, %k: array<i32, 1>) {
   Agree(&k, {Array(std::vector<float>(30)), Array(to)}, {48});
 }
 
+// What is read of a row must end with the array: Check has arrays that end with their page.
+TEST(WidenAos, WholeRowsAreReadWhereTheArrayGoesOn) {
+  const std::string whole = "load <4 x float>", three = "llvm.masked.load.v4f32";
+  auto has = [](const Case &c, const std::string &what) {
+    return Kernel(Text(c)).Llvm({"x86-64-v4", 16}).find(what) != std::string::npos;
+  };
+  const Case triple{{"f32", "f32", "f32"}, 7, 7, true}, inside{{"f32", "f32", "f32", "f32"}, 7, 7, true};
+  EXPECT_TRUE(has(triple, whole) && has(triple, three));
+  EXPECT_TRUE(has(inside, whole) && !has(inside, three));
+  Check(inside, kSizes);
+  Check({{"i32", "f32", "f32", "f32"}, 14, 14, true}, kSizes);
+  Check({{"i64", "f32", "f32", "f32"}, 14, 14, true, true}, kSizes);
+  std::vector<int64_t> all;
+  for (int64_t n = 1; n < 40; n++) all.push_back(n); // the last element in each lane in turn
+  Check(triple, all);
+}
+
 TEST(WidenAos, VectorsNeedNoGather) {
   Kernel k(Text({{"f32", "f32", "f32"}, 7, 7}));
   EXPECT_EQ(k.Llvm({"x86-64-v4", 16}).find("masked.gather"), std::string::npos);
