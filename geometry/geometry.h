@@ -29,7 +29,7 @@ void *hdgeo_alloc(HdContext *ctx, size_t size); /* zeroed; NULL if there is none
 void  hdgeo_release(HdContext *ctx, void *p, size_t size);
 
 /* --- trees --- */
-enum { GEO_DEPTH = 60, GEO_MOST = 1 << 28 }; /* BVH_DEPTH of bvh.hd, and what its leaves can count */
+enum { GEO_DEPTH = 54, GEO_MOST = 1 << 28 }; /* BVH_DEPTH of bvh.hd, and what its leaves can count */
 
 typedef struct GeoNode { /* BvhNode of bvh.hd */
   float   lo0[3], hi0[3], lo1[3], hi1[3];
