@@ -3,13 +3,14 @@
 #define ALGORITHMS_ROOM_H
 
 #include "heddle/algorithms.h"
+#include "heddle/sparse.h"
 #include "host/host.h"
 HD_BEGIN_DECLS
 
 /* The text of algorithms/<name>.hd, embedded by the build; NULL if there is none. */
 const char *hdalg_source(const char *name);
 
-typedef enum AlgModule { ALG_SORT, ALG_REDUCE, ALG_SCAN, ALG_SELECT, ALG_MODULES } AlgModule;
+typedef enum AlgModule { ALG_SORT, ALG_REDUCE, ALG_SCAN, ALG_SELECT, ALG_SPARSE, ALG_MODULES } AlgModule;
 
 /* Scratch arrays; what a call needs at one time has slots of its own. */
 typedef enum AlgSlot {
@@ -22,6 +23,14 @@ typedef enum AlgSlot {
   ALG_PLACE,
   ALG_COUNTS,  /* select: of a block's chosen, and starts of runs  */
   ALG_STARTS,
+  ALG_SP_KEY,  /* sparse: what is sorted, its runs, rows of elements */
+  ALG_SP_TERM,
+  ALG_SP_UNIQUE,
+  ALG_SP_LENGTHS,
+  ALG_SP_START,
+  ALG_SP_COUNT,
+  ALG_SP_ROW,
+  ALG_SP_FIRST,
   ALG_SLOTS
 } AlgSlot;
 
@@ -71,6 +80,23 @@ HdStatus hdalg_check_number(HdAlgorithms *a, const char *call, const char *arg, 
 /* Room for `least` elements of a scalar. */
 HdStatus hdalg_check_room(HdAlgorithms *a, const char *call, const char *arg, HdArray array, HdScalar scalar, int64_t least);
 bool     hdalg_is_scalar(HdType type, HdScalar scalar);
+
+/* --- sparse matrices --- */
+
+struct HdSparse {
+  HdAlgorithms *a;
+  int64_t rows, cols, count;
+  int32_t edge; /* of a block */
+  HdScalar scalar;
+  HdArray offset, column, value;
+};
+
+/* A kernel <name>_<f32 or f64>, or <name>_<edge>_<f32 or f64> with an edge. */
+HdStatus hdalg_sparse_kernel(HdAlgorithms *a, const char *name, int32_t edge, HdScalar scalar, HdKernel **out);
+/* An argument of f32 or f64. */
+static inline HdArg hdalg_real(HdScalar scalar, double x) {
+  return scalar == HD_F64 ? hd_arg_f64(x) : hd_arg_f32((float)x);
+}
 
 HD_END_DECLS
 #endif
