@@ -14,9 +14,11 @@
 enum {
   CU_OK = 0, CU_INVALID_VALUE = 1, CU_OUT_OF_MEMORY = 2, CU_NOT_INITIALIZED = 3, CU_NO_DEVICE = 100, CU_INVALID_DEVICE = 101,
   CU_INVALID_IMAGE = 200, CU_INVALID_CONTEXT = 201, CU_NO_BINARY = 209, CU_INVALID_PTX = 218, CU_PEER_UNSUPPORTED = 217,
-  CU_PTX_TOO_NEW = 222, CU_INVALID_HANDLE = 400, CU_NOT_FOUND = 500, CU_NOT_READY = 600, CU_ILLEGAL_ADDRESS = 700,
-  CU_OUT_OF_RESOURCES = 701, CU_PEER_ON = 704, CU_PEER_OFF = 705, CU_COOPERATIVE_TOO_LARGE = 720, CU_HOST_ON = 712, CU_HOST_OFF = 713,
+  CU_PTX_TOO_NEW = 222, CU_INVALID_HANDLE = 400, CU_ILLEGAL_STATE = 401, CU_NOT_FOUND = 500, CU_NOT_READY = 600, CU_ILLEGAL_ADDRESS = 700,
+  CU_OUT_OF_RESOURCES = 701, CU_PEER_ON = 704, CU_PEER_OFF = 705, CU_COOPERATIVE_TOO_LARGE = 720, CU_HOST_ON = 712, CU_HOST_OFF = 713, CU_OPERATING_SYSTEM = 304,
   CU_NOT_PERMITTED = 800, CU_NOT_SUPPORTED = 801,
+  CU_CAPTURE_UNSUPPORTED = 900, CU_CAPTURE_INVALIDATED = 901, CU_CAPTURE_MERGE = 902, CU_CAPTURE_UNMATCHED = 903, CU_CAPTURE_UNJOINED = 904,
+  CU_CAPTURE_ISOLATION = 905, CU_CAPTURE_IMPLICIT = 906, CU_CAPTURED_EVENT = 907, CU_CAPTURE_WRONG_THREAD = 908, CU_UPDATE_FAILURE = 910,
 };
 
 enum { FK_DEVICES = 8, FK_RULES = 64, FK_STACK = 32, FK_DEPS = 2 };
@@ -54,7 +56,7 @@ bool fk_matches(const char *pattern, const char *name);
 
 /* --- objects --- */
 
-typedef enum FkKind { FK_CONTEXT = 0x46c0, FK_STREAM, FK_EVENT, FK_MODULE, FK_FUNCTION, FK_POOL } FkKind;
+typedef enum FkKind { FK_CONTEXT = 0x46c0, FK_STREAM, FK_EVENT, FK_MODULE, FK_FUNCTION, FK_POOL, FK_GRAPH_KIND, FK_NODE, FK_EXEC } FkKind;
 
 typedef enum FkWhere { FK_ON_DEVICE, FK_ON_HOST, FK_MANAGED, FK_REGISTERED } FkWhere;
 
@@ -92,7 +94,7 @@ typedef struct FkDevice {
 
 typedef struct FkDep { struct FkStream *stream; uint64_t seq; } FkDep;
 
-typedef enum FkWork { FK_NOTHING, FK_COPY, FK_SET, FK_LAUNCH, FK_CALL, FK_RECORD, FK_FREE, FK_POISON } FkWork;
+typedef enum FkWork { FK_NOTHING, FK_COPY, FK_SET, FK_LAUNCH, FK_CALL, FK_RECORD, FK_FREE, FK_POISON, FK_STEPS } FkWork;
 
 typedef struct FkOp {
   FkWork       work;
@@ -110,6 +112,7 @@ typedef struct FkOp {
   void        *user;
   struct FkEvent *event;
   int          code;         /* of FK_POISON                                                                   */
+  struct FkSteps *steps;     /* of FK_STEPS: a launched graph                                                  */
 } FkOp;
 
 typedef struct FkStream {
@@ -120,6 +123,9 @@ typedef struct FkStream {
   uint64_t  id, submitted, done;
   FkOp     *first, *last;
   bool      dead, running;
+  struct FkCapture *capture; /* that the stream is in, or NULL                                                 */
+  struct FkNode   **tail;    /* the nodes that its next one depends on                                         */
+  uint32_t  ntail;
   struct FkStream *next;
 } FkStream;
 
@@ -131,6 +137,9 @@ typedef struct FkEvent {
   uint64_t  seq;
   double    time;            /* milliseconds                                                                   */
   bool      done;
+  uint64_t  captured;        /* the capture that recorded it last, or 0                                        */
+  struct FkNode **nodes;     /* what it stands for there                                                       */
+  uint32_t  nnodes;
   struct FkEvent *next;
 } FkEvent;
 
@@ -164,6 +173,62 @@ typedef struct FkContext {
   struct FkContext *next;
 } FkContext;
 
+/* --- graphs --- */
+
+typedef enum FkNodeType {    /* numbered as the driver's                                                       */
+  NODE_KERNEL, NODE_COPY, NODE_SET, NODE_HOST, NODE_GRAPH, NODE_EMPTY, NODE_WAIT, NODE_RECORD
+} FkNodeType;
+
+typedef struct FkNode {
+  int        kind;
+  FkNodeType type;
+  uint64_t   id;             /* the same in clones of the graph and in what is made of it                      */
+  struct FkGraph *graph, *child;
+  FkOp      *op;             /* of the first four types                                                        */
+  FkEvent   *event;
+  bool       disabled;
+  struct FkNode **deps;
+  uint32_t   ndeps;
+  void     **shown;          /* pointers to the parameters, for who asks                                       */
+} FkNode;
+
+typedef struct FkGraph {
+  int      kind;
+  FkNode **nodes;
+  uint32_t n, room;
+  struct FkGraph *next;
+} FkGraph;
+
+typedef struct FkExec {
+  int      kind;
+  FkGraph *graph, *source;   /* its own copy, and what that was made of                                        */
+  uint64_t flags;
+  FkStream *stream;          /* of the last launch, whose work is `seq` there                                  */
+  uint64_t seq;
+  struct FkExec *next;
+} FkExec;
+
+typedef struct FkCapture {
+  uint64_t  id;
+  int       mode;            /* 0 global, 1 of the thread, 2 relaxed                                           */
+  bool      invalid, borrowed;  /* borrowed: the graph is the caller's                                         */
+  FkStream *origin;
+  const void *thread;
+  FkGraph  *graph;
+  struct FkCapture *next;
+} FkCapture;
+
+/* The work of a graph, each with the indices of what must be done before. */
+typedef struct FkStep {
+  FkOp     *op;              /* NULL: nothing                                                                  */
+  uint32_t *deps, ndeps;
+  bool      done;
+} FkStep;
+typedef struct FkSteps {
+  uint32_t n;
+  FkStep  *v;
+} FkSteps;
+
 typedef struct FkState {
   bool       ready, started;
   int        pid;
@@ -172,6 +237,9 @@ typedef struct FkState {
   FkContext *contexts;
   FkBlock   *blocks;
   FkPool    *pools;
+  FkGraph   *graphs;         /* of nodes that callers may name                                                 */
+  FkExec    *execs;
+  FkCapture *captures;
   uint64_t   random, ids;
   bool       in_callback;    /* of cuLaunchHostFunc, which may not call the driver                             */
   char       fault[600];     /* the last one in words                                                          */
@@ -250,7 +318,11 @@ FkStream *fk_stream(FkContext *c, void *handle);          /* NULL if it is none 
 FkStream *fk_stream_of_any(FkContext *c, void *handle);
 void      fk_wander(const FkContext *c);                  /* let streams take steps, perhaps */
 FkOp     *fk_op(FkWork work);
-void      fk_submit(FkStream *s, FkOp *op);
+int       fk_submit(FkStream *s, FkOp *op);               /* consumes op; may fail only while capturing */
+void      fk_op_free(FkOp *op);
+FkOp     *fk_op_copy(const FkOp *op);                     /* without what it waits for */
+void      fk_run_op(FkContext *c, const FkOp *op);
+uint32_t  fk_random(void);
 void      fk_depend(FkOp *op, FkStream *s, uint64_t seq);
 int       fk_drain(FkStream *s, uint64_t seq);            /* run at least up to seq; the context's fault */
 int       fk_drain_all(FkContext *c);
@@ -267,5 +339,63 @@ int         fk_most_threads(const FkFunction *f);         /* of a block */
 int         fk_registers(const FkFunction *f);            /* of a thread */
 int         fk_resident(const FkContext *c, const FkFunction *f, int threads, size_t dynamic);
 int         fk_run_launch(FkContext *c, const FkOp *op);
+
+typedef struct FkShape {
+  unsigned grid[3], block[3], shared;
+  bool     cooperative;
+} FkShape;
+
+/* Work that is checked and made, but not yet anyone's. 0, or an error. */
+int fk_launch_op(FkContext *c, void *function, const FkShape *s, void **params, void **extra, FkOp **out);
+int fk_copy_shape(const CuCopy3D *c, FkOp *out);
+int fk_copy_op(const FkOp *shape, unsigned to, unsigned from, FkOp **out);
+int fk_set_op(CuPtr to, uint64_t pitch, uint32_t value, uint32_t bytes, uint64_t width, uint64_t height, FkOp **out);
+
+/* --- events (fake_event.c) --- */
+
+FkEvent *fk_event(void *handle);                          /* NULL if it is none */
+void     fk_event_forget(FkContext *c, const FkEvent *e); /* work that would record it records nothing */
+
+/* --- capture (fake_capture.c) --- */
+
+/* A call that is not safe while somebody captures: 0, or the error, and the captures are invalid. */
+int  fk_unsafe(void);
+#define UNSAFE()                                                                                                              \
+  do {                                                                                                                        \
+    int unsafe = fk_unsafe();                                                                                                 \
+    if (unsafe) return unsafe;                                                                                                \
+  } while (0)
+/* Whether a stream may be used as if nothing were captured: 0, or the error. */
+int  fk_capture_blocks(FkStream *s);                      /* for calls that wait or look */
+int  fk_capture_legacy(const FkContext *c);               /* CU_CAPTURE_IMPLICIT while a blocking stream captures */
+int  fk_capture_op(FkStream *s, FkOp *op, FkNodeType type);   /* consumes op */
+int  fk_capture_record(FkStream *s, FkEvent *e);
+int  fk_capture_wait(FkStream *s, FkEvent *e, bool external);
+void fk_capture_end_of(FkStream *s);                      /* the stream is destroyed */
+int  fk_capture_graph(FkStream *s, const FkGraph *g);     /* a launch of a graph */
+bool fk_captures_into(const FkGraph *g);
+
+/* --- graphs (fake_graph.c, fake_node.c, fake_exec.c) --- */
+
+FkGraph *fk_graph(void *handle);                          /* NULL if it is none */
+FkNode  *fk_node(void *handle);
+FkGraph *fk_graph_new(bool listed);                       /* listed: callers may name its nodes */
+FkGraph *fk_graph_copy(const FkGraph *g, bool listed);
+void     fk_graph_free(FkGraph *g);
+FkNode  *fk_node_new(FkGraph *g, FkNodeType type, FkOp *op, FkNode *const *deps, uint32_t ndeps);
+void     fk_graphs_end(void);                             /* all of them */
+FkSteps *fk_steps_new(const FkGraph *g);                  /* NULL: it names an event or a function that is gone */
+void     fk_steps_free(FkSteps *s);
+void     fk_steps_run(FkContext *c, FkSteps *s);
+
+/* Parameters of nodes, for graphs and for what was made of them. */
+typedef struct FkNodeParams {
+  FkContext        *context;
+  const CuKernelNode *kernel;
+  const CuCopy3D   *copy;
+  const CuSetNode  *set;
+  const CuHostNode *host;
+} FkNodeParams;
+int fk_node_op(const FkNodeParams *p, FkOp **out);
 
 #endif

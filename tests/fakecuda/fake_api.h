@@ -78,6 +78,40 @@ typedef struct CuLaunchConfig {
   unsigned           nattributes;
 } CuLaunchConfig;
 
+typedef struct CuKernelNodeV1 {
+  void    *function;
+  unsigned gx, gy, gz, bx, by, bz, shared;
+  void   **params, **extra;
+} CuKernelNodeV1;
+typedef struct CuKernelNode {
+  void    *function;
+  unsigned gx, gy, gz, bx, by, bz, shared;
+  void   **params, **extra;
+  void    *kernel, *context;
+} CuKernelNode;
+typedef struct CuSetNode {
+  CuPtr    to;
+  size_t   pitch;
+  unsigned value, bytes;     /* of an element */
+  size_t   width, height;    /* in elements, in rows */
+} CuSetNode;
+typedef struct CuHostNode {
+  void (*call)(void *user);
+  void  *user;
+} CuHostNode;
+typedef struct CuEdge {      /* all zero: plain order */
+  unsigned char from_port, to_port, type, reserved[5];
+} CuEdge;
+typedef struct CuInstantiate {
+  uint64_t flags;
+  void    *stream, *wrong;
+  int      result;
+} CuInstantiate;
+typedef struct CuUpdateResult {
+  int   result;              /* 0, or 2 topology, 3 type, 5 parameters, 7 function */
+  void *node, *from;
+} CuUpdateResult;
+
 /* --- of the simulation: fake_state.c --- */
 
 FK_API void        fakecuda_configure(const char *text);  /* begin anew, as fake_rules.c describes                 */
@@ -217,7 +251,6 @@ FK_API int cuStreamGetFlags(void *stream, unsigned *out);
 FK_API int cuStreamGetCtx(void *stream, void **out);
 FK_API int cuStreamGetId(void *stream, unsigned long long *out);
 FK_API int cuStreamGetDevice(void *stream, CuDevice *out);
-FK_API int cuStreamIsCapturing(void *stream, int *out);
 
 /* --- fake_event.c --- */
 
@@ -262,6 +295,93 @@ FK_API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 FK_API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                      unsigned bz, unsigned shared, void *stream, void **params);
 FK_API int cuLaunchKernelEx(const CuLaunchConfig *c, void *function, void **params, void **extra);
+
+/* --- fake_capture.c --- */
+
+FK_API int cuStreamBeginCapture_v2(void *stream, int mode);
+FK_API int cuStreamBeginCapture(void *stream);
+FK_API int cuStreamBeginCaptureToGraph(void *stream, void *graph, void *const *deps, const CuEdge *edges, size_t n,
+                                       int mode);
+FK_API int cuStreamEndCapture(void *stream, void **graph);
+FK_API int cuStreamIsCapturing(void *stream, int *out);
+FK_API int cuStreamGetCaptureInfo(void *stream, int *out, uint64_t *id);
+FK_API int cuStreamGetCaptureInfo_v2(void *stream, int *out, uint64_t *id, void **graph, void ***deps, size_t *n);
+FK_API int cuStreamGetCaptureInfo_v3(void *stream, int *out, uint64_t *id, void **graph, void ***deps, const CuEdge **edges,
+                                     size_t *n);
+FK_API int cuStreamUpdateCaptureDependencies(void *stream, void **deps, size_t n, unsigned flags);
+FK_API int cuStreamUpdateCaptureDependencies_v2(void *stream, void **deps, const CuEdge *edges, size_t n, unsigned flags);
+FK_API int cuThreadExchangeStreamCaptureMode(int *mode);
+
+/* --- fake_graph.c --- */
+
+FK_API int cuGraphCreate(void **out, unsigned flags);
+FK_API int cuGraphDestroy(void *graph);
+FK_API int cuGraphClone(void **out, void *graph);
+FK_API int cuGraphNodeFindInClone(void **out, void *original, void *clone);
+FK_API int cuGraphAddDependencies(void *graph, void *const *from, void *const *to, size_t n);
+FK_API int cuGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, const CuEdge *edges, size_t n);
+FK_API int cuGraphRemoveDependencies(void *graph, void *const *from, void *const *to, size_t n);
+FK_API int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to, const CuEdge *edges, size_t n);
+FK_API int cuGraphDestroyNode(void *handle);
+FK_API int cuGraphGetNodes(void *graph, void **nodes, size_t *n);
+FK_API int cuGraphGetRootNodes(void *graph, void **nodes, size_t *n);
+FK_API int cuGraphGetEdges(void *graph, void **from, void **to, size_t *n);
+FK_API int cuGraphGetEdges_v2(void *graph, void **from, void **to, CuEdge *data, size_t *n);
+FK_API int cuGraphNodeGetDependencies(void *handle, void **nodes, size_t *n);
+FK_API int cuGraphNodeGetDependencies_v2(void *handle, void **nodes, CuEdge *data, size_t *n);
+FK_API int cuGraphNodeGetDependentNodes(void *handle, void **nodes, size_t *n);
+FK_API int cuGraphNodeGetDependentNodes_v2(void *handle, void **nodes, CuEdge *data, size_t *n);
+FK_API int cuGraphNodeGetType(void *handle, int *type);
+FK_API int cuGraphDebugDotPrint(void *graph, const char *path, unsigned flags);
+
+/* --- fake_node.c --- */
+
+FK_API int cuGraphAddKernelNode_v2(void **out, void *graph, void *const *deps, size_t n, const CuKernelNode *p);
+FK_API int cuGraphAddKernelNode(void **out, void *graph, void *const *deps, size_t n, const CuKernelNodeV1 *p);
+FK_API int cuGraphAddMemcpyNode(void **out, void *graph, void *const *deps, size_t n, const CuCopy3D *p, void *context);
+FK_API int cuGraphAddMemsetNode(void **out, void *graph, void *const *deps, size_t n, const CuSetNode *p, void *context);
+FK_API int cuGraphAddHostNode(void **out, void *graph, void *const *deps, size_t n, const CuHostNode *p);
+FK_API int cuGraphAddEmptyNode(void **out, void *graph, void *const *deps, size_t n);
+FK_API int cuGraphAddChildGraphNode(void **out, void *graph, void *const *deps, size_t n, void *child);
+FK_API int cuGraphAddEventRecordNode(void **out, void *graph, void *const *deps, size_t n, void *event);
+FK_API int cuGraphAddEventWaitNode(void **out, void *graph, void *const *deps, size_t n, void *event);
+FK_API int cuGraphKernelNodeGetParams_v2(void *handle, CuKernelNode *p);
+FK_API int cuGraphKernelNodeGetParams(void *handle, CuKernelNodeV1 *p);
+FK_API int cuGraphKernelNodeSetParams_v2(void *handle, const CuKernelNode *p);
+FK_API int cuGraphKernelNodeSetParams(void *handle, const CuKernelNodeV1 *p);
+FK_API int cuGraphMemcpyNodeGetParams(void *handle, CuCopy3D *p);
+FK_API int cuGraphMemcpyNodeSetParams(void *handle, const CuCopy3D *p);
+FK_API int cuGraphMemsetNodeGetParams(void *handle, CuSetNode *p);
+FK_API int cuGraphMemsetNodeSetParams(void *handle, const CuSetNode *p);
+FK_API int cuGraphHostNodeGetParams(void *handle, CuHostNode *p);
+FK_API int cuGraphHostNodeSetParams(void *handle, const CuHostNode *p);
+FK_API int cuGraphChildGraphNodeGetGraph(void *handle, void **graph);
+FK_API int cuGraphEventRecordNodeGetEvent(void *handle, void **event);
+FK_API int cuGraphEventWaitNodeGetEvent(void *handle, void **event);
+FK_API int cuGraphEventRecordNodeSetEvent(void *handle, void *event);
+FK_API int cuGraphEventWaitNodeSetEvent(void *handle, void *event);
+
+/* --- fake_exec.c --- */
+
+FK_API int cuGraphLaunch(void *exec, void *stream);
+FK_API int cuGraphUpload(void *exec, void *stream);
+FK_API int cuGraphInstantiateWithFlags(void **out, void *graph, uint64_t flags);
+FK_API int cuGraphInstantiateWithParams(void **out, void *graph, CuInstantiate *p);
+FK_API int cuGraphInstantiate(void **out, void *graph, void **wrong, char *log, size_t room);
+FK_API int cuGraphInstantiate_v2(void **out, void *graph, void **wrong, char *log, size_t room);
+FK_API int cuGraphExecDestroy(void *exec);
+FK_API int cuGraphExecGetFlags(void *exec, uint64_t *flags);
+FK_API int cuGraphExecKernelNodeSetParams_v2(void *exec, void *node, const CuKernelNode *p);
+FK_API int cuGraphExecKernelNodeSetParams(void *exec, void *node, const CuKernelNodeV1 *p);
+FK_API int cuGraphExecMemcpyNodeSetParams(void *exec, void *node, const CuCopy3D *p, void *context);
+FK_API int cuGraphExecMemsetNodeSetParams(void *exec, void *node, const CuSetNode *p, void *context);
+FK_API int cuGraphExecHostNodeSetParams(void *exec, void *node, const CuHostNode *p);
+FK_API int cuGraphExecEventRecordNodeSetEvent(void *exec, void *node, void *event);
+FK_API int cuGraphExecEventWaitNodeSetEvent(void *exec, void *node, void *event);
+FK_API int cuGraphNodeSetEnabled(void *exec, void *handle, unsigned on);
+FK_API int cuGraphNodeGetEnabled(void *exec, void *handle, unsigned *on);
+FK_API int cuGraphExecUpdate_v2(void *exec, void *graph, CuUpdateResult *r);
+FK_API int cuGraphExecUpdate(void *exec, void *graph, void **node, int *result);
 
 /* --- fake_lookup.c --- */
 

@@ -167,6 +167,7 @@ FK_API int cuCtxGetApiVersion(void *handle, unsigned *out) {
 }
 FK_API int cuCtxSynchronize(void) {
   ENTER_CONTEXT();
+  UNSAFE();
   return fk_drain_all(ctx);
 }
 FK_API int cuCtxGetLimit(size_t *out, int which) {

@@ -30,20 +30,27 @@ static void stage(FkOp *op) {
   op->from_pitch = op->width, op->from_slice = op->width * op->height;
 }
 
-static int copy(FkContext *c, void *stream, bool wait, const FkOp *shape, unsigned to, unsigned from) {
-  FkStream *s = fk_stream_of_any(c, stream);
-  if (!s) return CU_INVALID_HANDLE;
-  if (!shape->width || !shape->height || !shape->depth) return CU_OK;
-  const FkOp *o = shape;
+int fk_copy_op(const FkOp *o, unsigned to, unsigned from, FkOp **out) {
   if (!is_there(o->to, extent(o->width, o->height, o->depth, o->to_pitch, o->to_slice), to)) return CU_INVALID_VALUE;
   if (!is_there(o->from, extent(o->width, o->height, o->depth, o->from_pitch, o->from_slice), from))
     return CU_INVALID_VALUE;
-  FkOp *op = fk_op(FK_COPY);
-  *op = *shape;
-  op->work = FK_COPY;
-  if (is_pageable(op->from)) stage(op);
-  fk_submit(s, op);
-  return wait ? fk_drain(s, s->submitted) : CU_OK;
+  *out = fk_op(FK_COPY);
+  **out = *o;
+  (*out)->work = FK_COPY;
+  return CU_OK;
+}
+
+static int copy(FkContext *c, void *stream, bool wait, const FkOp *shape, unsigned to, unsigned from) {
+  FkStream *s = fk_stream_of_any(c, stream);
+  FkOp *op;
+  if (!s) return CU_INVALID_HANDLE;
+  if (wait && !fk_capture_legacy(c)) UNSAFE();
+  if (!shape->width || !shape->height || !shape->depth) return CU_OK;
+  int code = fk_copy_op(shape, to, from, &op);
+  if (code) return code;
+  if (is_pageable(op->from) && !s->capture) stage(op);
+  code = fk_submit(s, op);
+  return wait && !code ? fk_drain(s, s->submitted) : code;
 }
 
 static int line(FkContext *c, void *stream, bool wait, uint64_t to, unsigned to_side, uint64_t from, unsigned from_side,
@@ -129,7 +136,7 @@ FK_API int cuMemcpy2DUnaligned_v2(const CuCopy2D *c) {
   return rows(ctx, c, NULL, true);
 }
 
-static int slices(FkContext *ctx, const CuCopy3D *c, void *stream, bool wait) {
+int fk_copy_shape(const CuCopy3D *c, FkOp *out) {
   if (!c || c->from_kind < CU_HOST_SIDE || c->from_kind > CU_ANY_SIDE || c->to_kind < CU_HOST_SIDE ||
       c->to_kind > CU_ANY_SIDE)
     return CU_INVALID_VALUE;
@@ -140,16 +147,22 @@ static int slices(FkContext *ctx, const CuCopy3D *c, void *stream, bool wait) {
     return CU_INVALID_VALUE;
   uint64_t from = c->from_kind == CU_HOST_SIDE ? ADDRESS(c->from_host) : c->from_device;
   uint64_t to = c->to_kind == CU_HOST_SIDE ? ADDRESS(c->to_host) : c->to_device;
-  FkOp op = {.width = c->width,
-             .height = c->height,
-             .depth = c->depth,
-             .to_pitch = c->to_pitch,
-             .from_pitch = c->from_pitch,
-             .to_slice = c->to_pitch * c->to_height,
-             .from_slice = c->from_pitch * c->from_height};
-  op.to = to + c->to_z * op.to_slice + c->to_y * c->to_pitch + c->to_x;
-  op.from = from + c->from_z * op.from_slice + c->from_y * c->from_pitch + c->from_x;
-  return copy(ctx, stream, wait, &op, c->to_kind, c->from_kind);
+  *out = (FkOp){.width = c->width,
+                .height = c->height,
+                .depth = c->depth,
+                .to_pitch = c->to_pitch,
+                .from_pitch = c->from_pitch,
+                .to_slice = c->to_pitch * c->to_height,
+                .from_slice = c->from_pitch * c->from_height};
+  out->to = to + c->to_z * out->to_slice + c->to_y * c->to_pitch + c->to_x;
+  out->from = from + c->from_z * out->from_slice + c->from_y * c->from_pitch + c->from_x;
+  return CU_OK;
+}
+
+static int slices(FkContext *ctx, const CuCopy3D *c, void *stream, bool wait) {
+  FkOp op;
+  int code = fk_copy_shape(c, &op);
+  return code ? code : copy(ctx, stream, wait, &op, c->to_kind, c->from_kind);
 }
 FK_API int cuMemcpy3DAsync_v2(const CuCopy3D *c, void *stream) {
   ENTER_CONTEXT();
@@ -162,19 +175,25 @@ FK_API int cuMemcpy3D_v2(const CuCopy3D *c) {
 
 /* --- setting: never waits --- */
 
-static int set(FkContext *c, void *stream, CuPtr to, uint64_t pitch, uint32_t value, uint32_t bytes, uint64_t width,
-               uint64_t height) {
-  FkStream *s = fk_stream_of_any(c, stream);
-  if (!s) return CU_INVALID_HANDLE;
-  if (!width || !height) return CU_OK;
+int fk_set_op(CuPtr to, uint64_t pitch, uint32_t value, uint32_t bytes, uint64_t width, uint64_t height, FkOp **out) {
   uint64_t row = width * bytes;
   if (to % bytes || (height > 1 && (pitch < row || pitch % bytes)) ||
       !is_there(to, (height - 1) * pitch + row, CU_DEVICE_SIDE))
     return CU_INVALID_VALUE;
   FkOp *op = fk_op(FK_SET);
   op->to = to, op->to_pitch = pitch, op->value = value, op->value_bytes = bytes, op->width = width, op->height = height;
-  fk_submit(s, op);
+  *out = op;
   return CU_OK;
+}
+
+static int set(FkContext *c, void *stream, CuPtr to, uint64_t pitch, uint32_t value, uint32_t bytes, uint64_t width,
+               uint64_t height) {
+  FkStream *s = fk_stream_of_any(c, stream);
+  FkOp *op;
+  if (!s) return CU_INVALID_HANDLE;
+  if (!width || !height) return CU_OK;
+  int code = fk_set_op(to, pitch, value, bytes, width, height, &op);
+  return code ? code : fk_submit(s, op);
 }
 
 #define SETS(bits, T)                                                                                                  \

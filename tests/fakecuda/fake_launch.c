@@ -9,6 +9,7 @@ int fk_run_launch(FkContext *c, const FkOp *op) {
   PtxStats stats = {0};
   PtxLaunch l = op->launch;
   l.params = op->params;
+  l.schedule = fk.config.schedule, l.seed = fk.config.seed + fk.launches, l.adversary = fk.config.adversary;
   l.stack_bytes = (uint32_t)(c->limits[0] > 65536 ? c->limits[0] : 0);
   fk.launches++;
   if (fk.config.null) return CU_OK;
@@ -42,13 +43,7 @@ static void *gather_params(const PtxEntry *e, void **params, void **extra) {
   return block;
 }
 
-typedef struct Shape {
-  unsigned grid[3], block[3], shared;
-  void *stream;
-  bool cooperative;
-} Shape;
-
-static int check(const FkContext *c, const FkFunction *f, const Shape *s) {
+static int check(const FkContext *c, const FkFunction *f, const FkShape *s) {
   enum { BLOCK_SHARED = 8, BLOCK_OPT_IN = 97, MULTIPROCESSORS = 16 };
   const unsigned *g = s->grid, *b = s->block;
   uint64_t threads = (uint64_t)b[0] * b[1] * b[2], blocks = (uint64_t)g[0] * g[1] * g[2];
@@ -68,13 +63,10 @@ static int check(const FkContext *c, const FkFunction *f, const Shape *s) {
              : CU_OK;
 }
 
-static int launch(FkContext *c, void *function, const Shape *s, void **params, void **extra, const char *call) {
+int fk_launch_op(FkContext *c, void *function, const FkShape *s, void **params, void **extra, FkOp **out) {
   FkFunction *f = fk_function(c, function);
-  FkStream *stream = fk_stream(c, s->stream);
-  if (!f || !stream) return CU_INVALID_HANDLE;
-  const unsigned *g = s->grid;
-  int code = fk_rule(call, f->entry->name, c->device, (uint64_t)g[0] * g[1] * g[2]);
-  if (!code) code = check(c, f, s);
+  if (!f) return CU_INVALID_HANDLE;
+  int code = check(c, f, s);
   if (code) return code;
   void *block = gather_params(f->entry, params, extra);
   if (!block) return CU_INVALID_VALUE;
@@ -84,35 +76,44 @@ static int launch(FkContext *c, void *function, const Shape *s, void **params, v
   op->launch = (PtxLaunch){.entry = f->entry->name,
                            .shared_bytes = s->shared,
                            .param_bytes = f->entry->param_bytes,
-                           .schedule = fk.config.schedule,
-                           .seed = fk.config.seed + fk.launches,
-                           .adversary = fk.config.adversary,
                            .cooperative = s->cooperative,
                            .device = (uint32_t)c->device};
   memcpy(op->launch.grid, s->grid, sizeof s->grid);
   memcpy(op->launch.block, s->block, sizeof s->block);
-  fk_submit(stream, op);
+  *out = op;
   return CU_OK;
+}
+
+static int launch(FkContext *c, void *function, const FkShape *s, void *stream, void **params, void **extra,
+                  const char *call) {
+  FkFunction *f = fk_function(c, function);
+  FkStream *to = fk_stream(c, stream);
+  FkOp *op;
+  if (!f || !to) return CU_INVALID_HANDLE;
+  const unsigned *g = s->grid;
+  int code = fk_rule(call, f->entry->name, c->device, (uint64_t)g[0] * g[1] * g[2]);
+  if (!code) code = fk_launch_op(c, function, s, params, extra, &op);
+  return code ? code : fk_submit(to, op);
 }
 
 FK_API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void *stream, void **params, void **extra) {
   ENTER_CONTEXT();
-  Shape s = {{gx, gy, gz}, {bx, by, bz}, shared, stream, false};
-  return launch(ctx, function, &s, params, extra, __func__);
+  FkShape s = {{gx, gy, gz}, {bx, by, bz}, shared, false};
+  return launch(ctx, function, &s, stream, params, extra, __func__);
 }
 FK_API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                      unsigned bz, unsigned shared, void *stream, void **params) {
   ENTER_CONTEXT();
-  Shape s = {{gx, gy, gz}, {bx, by, bz}, shared, stream, true};
-  return launch(ctx, function, &s, params, NULL, __func__);
+  FkShape s = {{gx, gy, gz}, {bx, by, bz}, shared, true};
+  return launch(ctx, function, &s, stream, params, NULL, __func__);
 }
 
 FK_API int cuLaunchKernelEx(const CuLaunchConfig *c, void *function, void **params, void **extra) {
   enum { IGNORE = 0, ACCESS_POLICY = 1, COOPERATIVE = 2, PRIORITY = 8 };
   ENTER_CONTEXT();
   if (!c || (c->nattributes && !c->attributes)) return CU_INVALID_VALUE;
-  Shape s = {{c->gx, c->gy, c->gz}, {c->bx, c->by, c->bz}, c->shared, c->stream, false};
+  FkShape s = {{c->gx, c->gy, c->gz}, {c->bx, c->by, c->bz}, c->shared, false};
   for (unsigned k = 0; k < c->nattributes; k++) {
     int id = c->attributes[k].id;
     if (id == COOPERATIVE)
@@ -120,5 +121,5 @@ FK_API int cuLaunchKernelEx(const CuLaunchConfig *c, void *function, void **para
     else if (id != IGNORE && id != ACCESS_POLICY && id != PRIORITY)
       return CU_NOT_SUPPORTED;
   }
-  return launch(ctx, function, &s, params, extra, __func__);
+  return launch(ctx, function, &s, c->stream, params, extra, __func__);
 }

@@ -59,6 +59,27 @@ static int since(const char *symbol) {
       {"cuModuleGetLoadingMode", 11070},
       {"cuFuncGetModule", 11000},
       {"cuFuncSetAttribute", 9000},
+      {"cuStreamBeginCapture_v2", 10010},
+      {"cuStreamBeginCaptureToGraph", 12030},
+      {"cuStreamGetCaptureInfo_v3", 12030},
+      {"cuStreamGetCaptureInfo_v2", 11030},
+      {"cuStreamGetCaptureInfo", 10010},
+      {"cuStreamUpdateCaptureDependencies_v2", 12030},
+      {"cuStreamUpdateCaptureDependencies", 11030},
+      {"cuThreadExchangeStreamCaptureMode", 10010},
+      {"cuStream*Captur*", 10000},
+      {"cuGraph*Kernel*_v2", 12000},
+      {"cuGraphExecUpdate_v2", 12000},
+      {"cuGraphExecUpdate", 10020},
+      {"cuGraphInstantiate_v2", 11000},
+      {"cuGraphInstantiateWithFlags", 11040},
+      {"cuGraphInstantiateWithParams", 12000},
+      {"cuGraph*_v2", 12030},
+      {"cuGraphExecGetFlags", 12000},
+      {"cuGraphNode*Enabled", 11060},
+      {"cuGraph*Event*", 11010},
+      {"cuGraphDebugDotPrint", 11030},
+      {"cuGraph*", 10000},
       {"cuMem*_v2", 3020},
       {"*_v2", 3020},
   };
@@ -84,15 +105,19 @@ static void *symbol(void *library, const char *name, int version, bool *too_new)
 /* The newest form of a function that this version of CUDA has. */
 static void *find(const char *name, int version, bool *too_new) {
   Dl_info self;
-  char second[96];
+  static const char *const forms[] = {"_v3", "_v2", ""};
+  char form[96];
+  void *p = NULL;
   *too_new = false;
   if (is_missing(name) || !dladdr(&fk, &self)) return NULL;
   void *library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   if (!library) library = dlopen(NULL, RTLD_NOW); /* the driver is a part of the program */
   if (!library) return NULL;
-  snprintf(second, sizeof second, "%s_v2", name);
-  void *p = symbol(library, second, version, too_new);
-  if (!p) p = symbol(library, name, version, too_new);
+  if (strcmp(name, "cuGraphInstantiate") == 0 && version >= 12000) name = "cuGraphInstantiateWithFlags";
+  for (int k = 0; k < 3 && !p; k++) {
+    snprintf(form, sizeof form, "%s%s", name, forms[k]);
+    p = symbol(library, form, version, too_new);
+  }
   dlclose(library);
   return p;
 }

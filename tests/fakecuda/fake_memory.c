@@ -105,6 +105,7 @@ FK_API int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
 
 FK_API int cuMemAlloc_v2(CuPtr *out, size_t size) {
   ENTER_CONTEXT();
+  UNSAFE();
   if (!out || !size) return CU_INVALID_VALUE;
   int code = fk_rule(__func__, NULL, ctx->device, size);
   if (code) return code;
@@ -125,6 +126,7 @@ static int free_block(uint64_t at, FkWhere where) {
 
 FK_API int cuMemFree_v2(CuPtr p) {
   ENTER_CONTEXT();
+  UNSAFE();
   FkBlock *b = fk_block_at(p, 1);
   return p ? free_block(p, b && b->where == FK_MANAGED ? FK_MANAGED : FK_ON_DEVICE) : CU_OK;
 }
@@ -138,20 +140,24 @@ static int host_new(FkContext *c, void **out, size_t size) {
 }
 FK_API int cuMemHostAlloc(void **out, size_t size, unsigned flags) {
   ENTER_CONTEXT();
+  UNSAFE();
   return flags > 7 ? CU_INVALID_VALUE : host_new(ctx, out, size);
 }
 FK_API int cuMemAllocHost_v2(void **out, size_t size) {
   ENTER_CONTEXT();
+  UNSAFE();
   return host_new(ctx, out, size);
 }
 FK_API int cuMemFreeHost(void *p) {
   ENTER_CONTEXT();
+  UNSAFE();
   return free_block((uint64_t)(uintptr_t)p, FK_ON_HOST);
 }
 
 /* Rows begin at multiples of 512 bytes. */
 FK_API int cuMemAllocPitch_v2(CuPtr *out, size_t *pitch, size_t width, size_t height, unsigned element) {
   ENTER_CONTEXT();
+  UNSAFE();
   int code;
   if (!out || !pitch || !width || !height || (element != 4 && element != 8 && element != 16)) return CU_INVALID_VALUE;
   size_t row = (width + 511) / 512 * 512;

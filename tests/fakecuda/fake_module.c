@@ -103,10 +103,12 @@ static int load(FkContext *c, void **out, const void *image, Jit j) {
 
 FK_API int cuModuleLoadData(void **out, const void *image) {
   ENTER_CONTEXT();
+  UNSAFE();
   return load(ctx, out, image, (Jit){0});
 }
 FK_API int cuModuleLoadDataEx(void **out, const void *image, unsigned n, const int *options, void **values) {
   ENTER_CONTEXT();
+  UNSAFE();
   return load(ctx, out, image, (Jit){n, options, values});
 }
 
@@ -118,6 +120,7 @@ static FkModule *module_of(FkContext *c, void *handle) {
 
 FK_API int cuModuleUnload(void *module) {
   ENTER_CONTEXT();
+  UNSAFE();
   FkModule *m = module_of(ctx, module);
   if (!m) return CU_INVALID_HANDLE;
   fk_drain_all(ctx);

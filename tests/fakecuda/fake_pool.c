@@ -19,9 +19,12 @@ static FkPool *pool_of(void *handle) {
   ENTER_CONTEXT();                                                                                                     \
   if (!fk.config.pools) return CU_NOT_SUPPORTED
 
+/* Memory of graphs is not simulated. */
 static int alloc_async(FkContext *c, FkPool *pool, CuPtr *out, size_t size, void *stream, const char *call) {
+  FkStream *s = fk_stream_of_any(c, stream);
   if (!out || !size) return CU_INVALID_VALUE;
-  if (!fk_stream(c, stream)) return CU_INVALID_HANDLE;
+  if (!s) return CU_INVALID_HANDLE;
+  if (s->capture) return CU_NOT_SUPPORTED;
   int code = fk_rule(call, NULL, c->device, size);
   if (code) return code;
   FkBlock *b = fk_block_new(c, FK_ON_DEVICE, size, 512, pool, "a pool's memory", &code);
@@ -49,12 +52,12 @@ FK_API int cuMemFreeAsync(CuPtr p, void *stream) {
   FkBlock *b = fk_block_at(p, 1);
   if (!s) return CU_INVALID_HANDLE;
   if (!p) return CU_OK;
+  if (s->capture) return CU_NOT_SUPPORTED;
   if (!b || b->at != p || b->freeing || b->module || b->where != FK_ON_DEVICE) return CU_INVALID_VALUE;
   b->freeing = true;
   FkOp *op = fk_op(FK_FREE);
   op->to = p;
-  fk_submit(s, op);
-  return CU_OK;
+  return fk_submit(s, op);
 }
 
 FK_API int cuMemPoolCreate(void **out, const CuPoolProps *props) {
@@ -172,6 +175,7 @@ FK_API int cuDeviceSetMemPool(CuDevice dev, void *pool) {
 
 FK_API int cuMemAllocManaged(CuPtr *out, size_t size, unsigned flags) {
   ENTER_CONTEXT();
+  UNSAFE();
   int code;
   if (!out || !size || flags < 1 || flags > 2) return CU_INVALID_VALUE;
   if (!fk.config.managed) return CU_NOT_SUPPORTED;
@@ -195,6 +199,7 @@ FK_API int cuMemPrefetchAsync(CuPtr p, size_t size, CuDevice dev, void *stream) 
 
 FK_API int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) {
   ENTER_CONTEXT();
+  UNSAFE();
   uint64_t at = (uint64_t)(uintptr_t)p;
   if (!p || !size || flags > 15) return CU_INVALID_VALUE;
   for (const FkBlock *b = fk.blocks; b; b = b->next)
@@ -213,6 +218,7 @@ FK_API int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) {
 }
 FK_API int cuMemHostUnregister(void *p) {
   ENTER_CONTEXT();
+  UNSAFE();
   FkBlock *b = fk_block_at((uint64_t)(uintptr_t)p, 1);
   if (!b || b->host != p || b->where != FK_REGISTERED) return CU_HOST_OFF;
   fk_drain_all(ctx);

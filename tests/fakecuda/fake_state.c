@@ -59,6 +59,7 @@ static void devices_make(void) {
 }
 
 static void state_free(void) {
+  fk_graphs_end();
   while (fk.contexts) fk_context_free(fk.contexts);
   while (fk.blocks) fk_block_free(fk.blocks);
   for (FkPool *p = fk.pools, *next; p; p = next) next = p->next, free(p);

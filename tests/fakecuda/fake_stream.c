@@ -30,11 +30,23 @@ FkOp *fk_op(FkWork work) {
   return op;
 }
 
-static void op_free(FkOp *op) {
+void fk_op_free(FkOp *op) {
   free(op->staged);
   free(op->params);
   free(op->deps);
+  if (op->steps) fk_steps_free(op->steps);
   free(op);
+}
+
+FkOp *fk_op_copy(const FkOp *op) {
+  FkOp *copy = fk_op(op->work);
+  *copy = *op;
+  copy->next = NULL, copy->deps = NULL, copy->ndeps = 0, copy->staged = NULL, copy->steps = NULL, copy->params = NULL;
+  if (op->params) {
+    copy->params = fk_new(op->launch.param_bytes + 1);
+    memcpy(copy->params, op->params, op->launch.param_bytes);
+  }
+  return copy;
 }
 
 void fk_depend(FkOp *op, FkStream *s, uint64_t seq) {
@@ -45,9 +57,24 @@ void fk_depend(FkOp *op, FkStream *s, uint64_t seq) {
   op->deps[op->ndeps++] = (FkDep){s, seq};
 }
 
-void fk_submit(FkStream *s, FkOp *op) {
+static FkNodeType node_type(FkWork work) {
+  switch (work) {
+  case FK_COPY: return NODE_COPY;
+  case FK_SET: return NODE_SET;
+  case FK_LAUNCH: return NODE_KERNEL;
+  case FK_CALL: return NODE_HOST;
+  default: return NODE_EMPTY;
+  }
+}
+
+int fk_submit(FkStream *s, FkOp *op) {
   enum { NON_BLOCKING = 1 };
   FkContext *c = s->context;
+  if (s->capture) return fk_capture_op(s, op, node_type(op->work));
+  if (s == &c->legacy && op->work != FK_POISON && fk_capture_legacy(c)) {
+    fk_op_free(op);
+    return fk_capture_blocks(s);
+  }
   if (s == &c->legacy) {
     for (FkStream *o = c->streams; o; o = o->next)
       if (!(o->flags & NON_BLOCKING)) fk_depend(op, o, o->submitted);
@@ -61,13 +88,17 @@ void fk_submit(FkStream *s, FkOp *op) {
   s->last = op;
   s->submitted++;
   if (fk.config.eager) fk_drain(s, s->submitted);
+  return CU_OK;
 }
 
 void fk_stream_end(FkStream *s) {
+  fk_capture_end_of(s);
+  free(s->tail);
+  s->tail = NULL;
   while (s->first) {
     FkOp *op = s->first;
     s->first = op->next;
-    op_free(op);
+    fk_op_free(op);
   }
   s->last = NULL;
 }
@@ -102,7 +133,7 @@ static int set_rows(const FkOp *op) {
   return CU_OK;
 }
 
-static void run(FkContext *c, const FkOp *op) {
+void fk_run_op(FkContext *c, const FkOp *op) {
   int code = CU_OK;
   if (op->work == FK_RECORD) {
     if (op->event) op->event->time = fk_now(), op->event->done = true;
@@ -123,6 +154,7 @@ static void run(FkContext *c, const FkOp *op) {
     if (b && b->at == op->to) fk_block_free(b);
     return;
   }
+  case FK_STEPS: fk_steps_run(c, op->steps); return;
   case FK_POISON: fk_lose(c, op->code, "as a rule asked for"); return;
   default: return;
   }
@@ -136,19 +168,19 @@ static void step(FkStream *s) {
   s->running = false;
   s->first = op->next;
   if (!s->first) s->last = NULL;
-  run(s->context, op);
+  fk_run_op(s->context, op);
   s->done++;
-  op_free(op);
+  fk_op_free(op);
 }
 
-static uint32_t random_number(void) {
+uint32_t fk_random(void) {
   fk.random = fk.random * 6364136223846793005ull + 1442695040888963407ull;
   return (uint32_t)(fk.random >> 33);
 }
 
 void fk_wander(const FkContext *c) {
   for (FkStream *o = c->streams; o; o = o->next)
-    while (o->first && !o->running && random_number() % 3 == 0) step(o);
+    while (o->first && !o->running && fk_random() % 3 == 0) step(o);
 }
 
 int fk_drain(FkStream *s, uint64_t seq) {
@@ -193,17 +225,20 @@ FK_API int cuStreamCreateWithPriority(void **out, unsigned flags, int priority) 
 FK_API int cuStreamDestroy_v2(void *stream) {
   ENTER_ANY_STREAM(stream);
   if (s == &s->context->legacy) return CU_INVALID_HANDLE;
+  fk_capture_end_of(s);
   fk_drain(s, s->submitted);
   s->dead = true;
   return CU_OK;
 }
 FK_API int cuStreamSynchronize(void *stream) {
   ENTER_ANY_STREAM(stream);
-  return fk_drain(s, s->submitted);
+  int code = fk_capture_blocks(s);
+  return code ? code : fk_drain(s, s->submitted);
 }
 FK_API int cuStreamQuery(void *stream) {
   ENTER_ANY_STREAM(stream);
-  if (s->done == s->submitted) return CU_OK;
+  int code = fk_capture_blocks(s);
+  if (code || s->done == s->submitted) return code;
   fk_wander(s->context);
   return s->context->lost ? s->context->lost : CU_NOT_READY;
 }
@@ -212,8 +247,7 @@ FK_API int cuLaunchHostFunc(void *stream, void (*call)(void *), void *user) {
   if (!call) return CU_INVALID_VALUE;
   FkOp *op = fk_op(FK_CALL);
   op->call = call, op->user = user;
-  fk_submit(s, op);
-  return CU_OK;
+  return fk_submit(s, op);
 }
 
 FK_API int cuStreamGetPriority(void *stream, int *out) {
@@ -244,12 +278,5 @@ FK_API int cuStreamGetDevice(void *stream, CuDevice *out) {
   ENTER_ANY_STREAM(stream);
   if (!out) return CU_INVALID_VALUE;
   *out = s->context->device;
-  return CU_OK;
-}
-/* Nothing is ever captured. */
-FK_API int cuStreamIsCapturing(void *stream, int *out) {
-  ENTER_STREAM(stream);
-  if (!out) return CU_INVALID_VALUE;
-  *out = 0;
   return CU_OK;
 }
