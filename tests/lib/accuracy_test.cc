@@ -671,9 +671,10 @@ TEST(Builtins, AreTheFunctionsOfTheLibraryAndTheFloatOps) {
     EXPECT_TRUE(op || (module && strncmp(module, "math/", 5) == 0)) << r.name << " is no function";
   }
   for (uint32_t i = 0; i < hd_lib_index_count; i++) {
-    if (strstr(hd_lib_index[i].module, "math/")) {
-      EXPECT_TRUE(Find(hd_lib_index[i].name))
-          << hd_lib_index[i].name << " of " << hd_lib_index[i].module << " has no row";
+    const char *module = hd_lib_index[i].module; // these are exact, or formulas
+    if (strstr(" math/integer math/interp math/packing math/search", module)) continue;
+    if (strstr(module, "math/")) {
+      EXPECT_TRUE(Find(hd_lib_index[i].name)) << hd_lib_index[i].name << " of " << module << " has no row";
     }
   }
 }

@@ -1,5 +1,4 @@
-// tests/lib/library_linalg_test.cc -- linear algebra against plain loops in double, and by what must hold; random numbers
-// against their published answers and their moments.
+// tests/lib/library_linalg_test.cc -- linear algebra against plain loops in double, and by what must hold.
 #include <cmath>
 #include <random>
 
@@ -179,65 +178,150 @@ TEST_F(Linalg, HalvesAreNumbersToo) {
   }
 }
 
-// The answers of Random123's own tests for Philox 4x32 with 10 rounds.
-TEST_F(Linalg, PhiloxGivesThePublishedAnswers) {
-  Program p(machine_,
-            "kernel k(vec<u32, 4> c[], vec<u32, 2> k[], vec<u32, 4> r[]) { let i = tid(); r[i] = philox(c[i], k[i]); }",
-            machine_.cpu);
-  std::vector<uint32_t> c = {0, 0, 0, 0, ~0u, ~0u, ~0u, ~0u, 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344};
-  std::vector<uint32_t> k = {0, 0, ~0u, ~0u, 0xa4093822, 0x299f31d0}, r(12);
-  p.Run(3, c, k, r);
-  EXPECT_EQ(r, (std::vector<uint32_t>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8, 0x408f276d, 0x41c83b0e,
-                                      0xa20bc7c6, 0x6d5451fd, 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+// Every sequence of axes, also where two of them coincide: the angles make the quaternion again and lie in their ranges.
+TEST_F(Linalg, EulerAnglesComeBackInEveryOrderOfAxes) {
+  auto q = UnitQuats(kRows);
+  const double r = std::sqrt(0.5);
+  for (auto v : std::vector<std::vector<double>>{{0, 0, 0, 1},
+                                                 {1, 0, 0, 0},
+                                                 {0, 1, 0, 0},
+                                                 {0, 0, 1, 0},
+                                                 {r, 0, 0, r},
+                                                 {0, r, 0, r},
+                                                 {0, 0, r, r},
+                                                 {0, -r, 0, r},
+                                                 {.5, .5, .5, .5},
+                                                 {.5, -.5, .5, .5},
+                                                 {-.5, .5, .5, -.5},
+                                                 {r, r, 0, 0},
+                                                 {0, r, -r, 0}})
+    q.insert(q.end(), v.begin(), v.end());
+  int64_t n = static_cast<int64_t>(q.size()) / 4;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      for (int k = 0; k < 3; k++) {
+        if (i == j || j == k) continue;
+        SCOPED_TRACE(100 * i + 10 * j + k);
+        std::vector<double> e(q.size() / 4 * 3), back(q.size());
+        std::vector<int32_t> axes = {i, j, k};
+        Everywhere::It().Run(
+            "kernel k(quat<f64> q[], vec3i a[], vec<f64, 3> e[], quat<f64> b[]) { let i = tid(); let s = a[0]; "
+            "e[i] = quat_to_euler(q[i], s.x, s.y, s.z); b[i] = quat_from_euler(e[i], s.x, s.y, s.z); }",
+            n, q, axes, e, back);
+        for (size_t a = 0; a < q.size() / 4; a++) {
+          double same = 0;
+          for (size_t c = 0; c < 4; c++) same += q[4 * a + c] * back[4 * a + c];
+          EXPECT_NEAR(std::fabs(same), 1, 1e-13) << a;
+          EXPECT_LE(std::fabs(e[3 * a]), 3.1415926535897936);
+          EXPECT_LE(std::fabs(e[3 * a + 2]), 3.1415926535897936);
+          EXPECT_GE(e[3 * a + 1], i == k ? 0 : -1.5707963267948968);
+          EXPECT_LE(e[3 * a + 1], i == k ? 3.1415926535897936 : 1.5707963267948968);
+        }
+      }
 }
 
-TEST_F(Linalg, RandomNumbersHaveTheirMoments) {
-  constexpr int n = 1 << 18;
-  Program p(machine_,
-            "kernel k(f32 u[], f32 g[], vec3 s[], i32 bin[]) { let i = tid(); var r = rand_init(7, i); u[i] = "
-            "randf(r); g[i] = randn(r);"
-            " s[i] = rand_on_sphere(r); atomic_add(bin[randi(r, 0, 64)], 1); }",
-            machine_.cpu);
-  std::vector<float> u(n), g(n), s(3 * n);
-  std::vector<int32_t> bin(64);
-  p.Run(n, u, g, s, bin);
-  double mean = 0, square = 0, gm = 0, gv = 0, g4 = 0, z = 0, zz = 0, chi = 0;
-  for (int i = 0; i < n; i++) {
-    ASSERT_TRUE(u[i] >= 0 && u[i] < 1);
-    mean += u[i], square += double(u[i]) * u[i];
-    gm += g[i], gv += double(g[i]) * g[i], g4 += std::pow(double(g[i]), 4);
-    ASSERT_NEAR(s[3 * i] * s[3 * i] + s[3 * i + 1] * s[3 * i + 1] + s[3 * i + 2] * s[3 * i + 2], 1, 1e-5);
-    z += s[3 * i + 2], zz += double(s[3 * i + 2]) * s[3 * i + 2];
+TEST_F(Linalg, RollPitchYawTurnAboutAxesAtRest) {
+  std::vector<double> e = {0.3, 0, 0, 0, 0.4, 0, 0, 0, 0.5, 0.3, 0.4, 0.5, -1, 1.5707963267948966, 2}, v(15), back(15);
+  Everywhere::It().Run(
+      "kernel k(vec<f64, 3> e[], vec<f64, 3> v[], vec<f64, 3> b[]) { let i = tid(); let q = quat_from_rpy(e[i].x, "
+      "e[i].y, e[i].z); v[i] = rotate(q, vec<f64, 3>(1, 2, 3)); b[i] = quat_to_rpy(q); }",
+      5, e, v, back);
+  for (size_t i = 0; i < 5; i++) {
+    double x = 1, y = 2, z = 3, t, c, s;
+    c = std::cos(e[3 * i]), s = std::sin(e[3 * i]), t = y, y = c * y - s * z, z = s * t + c * z;
+    c = std::cos(e[3 * i + 1]), s = std::sin(e[3 * i + 1]), t = x, x = c * x + s * z, z = -s * t + c * z;
+    c = std::cos(e[3 * i + 2]), s = std::sin(e[3 * i + 2]), t = x, x = c * x - s * y, y = s * t + c * y;
+    EXPECT_NEAR(v[3 * i], x, 1e-14);
+    EXPECT_NEAR(v[3 * i + 1], y, 1e-14);
+    EXPECT_NEAR(v[3 * i + 2], z, 1e-14);
+    for (size_t k = 0; k < 3 && i < 4; k++) EXPECT_NEAR(back[3 * i + k], e[3 * i + k], 1e-14);
   }
-  for (int b : bin) chi += (b - n / 64.0) * (b - n / 64.0) / (n / 64.0);
-  EXPECT_NEAR(mean / n, 0.5, 4 * 0.2887 / 512);
-  EXPECT_NEAR(square / n, 1.0 / 3, 4 * 0.298 / 512);
-  EXPECT_NEAR(gm / n, 0, 4.0 / 512);
-  EXPECT_NEAR(gv / n, 1, 4 * 1.4142 / 512);
-  EXPECT_NEAR(g4 / n, 3, 4 * 9.8 / 512);
-  EXPECT_NEAR(z / n, 0, 4 * 0.577 / 512);
-  EXPECT_NEAR(zz / n, 1.0 / 3, 4 * 0.298 / 512);
-  EXPECT_LT(chi, 63 + 5 * std::sqrt(2 * 63.0));
+  EXPECT_EQ(back[12], 0) << "at the pole roll is 0";
+  EXPECT_NEAR(std::remainder(back[14] - 3, 2 * M_PI), 0, 1e-7) << "and yaw has both";
 }
 
-TEST_F(Linalg, NoiseIsZeroAtTheLatticeAndSmoothBetween) {
-  constexpr int n = 4096;
-  Program p(machine_,
-            "kernel k(vec3 x[], f32 at[], f32 v[], f32 near[]) { let i = tid(); at[i] = noise(3u, floor(x[i])); v[i] = "
-            "noise(3u, x[i]);"
-            " near[i] = noise(3u, x[i] + vec3(1e-3, 0, 0)); }",
-            machine_.cpu);
-  std::vector<float> x, at(n), v(n), near(n);
-  for (int i = 0; i < 3 * n; i++) x.push_back(static_cast<float>(10 * u_(gen_)));
-  p.Run(n, x, at, v, near);
-  double square = 0;
-  for (int i = 0; i < n; i++) {
-    EXPECT_EQ(at[i], 0);
-    EXPECT_LE(std::fabs(v[i]), 1.0f);
-    EXPECT_LT(std::fabs(v[i] - near[i]), 5e-3);
-    square += v[i] * v[i];
+TEST_F(Linalg, TwistSwingAndRotationVectorsTakeRotationsApart) {
+  auto q = UnitQuats(kRows), n = Numbers(3 * kRows);
+  std::vector<double> off(3 * kRows), angle(2 * kRows);
+  Everywhere::It().Run(
+      "kernel k(quat<f64> q[], vec<f64, 3> n[], vec<f64, 3> off[], vec<f64, 2> angle[]) { let i = tid(); let a = "
+      "normalize(n[i]); "
+      "let t = quat_twist(a, q[i]); let s = quat_swing(a, q[i]); let m = s * t; let w = quat_twist_angle(a, q[i]);"
+      " let c = quat_from_axis_angle(a, w); let r = quat_to_rotation_vector(q[i]); let b = "
+      "quat_from_rotation_vector(r);"
+      " off[i] = vec<f64, 3>(length(m - q[i]), dot(vec<f64, 3>(s.x, s.y, s.z), a), 1 - abs(dot(c, t)));"
+      " angle[i] = vec<f64, 2>(length(r), 1 - abs(dot(b, q[i]))); }",
+      kRows, q, n, off, angle);
+  for (double d : off) EXPECT_NEAR(d, 0, 1e-13);
+  for (int i = 0; i < kRows; i++) {
+    EXPECT_NEAR(angle[2 * i], 2 * std::acos(std::fabs(q[4 * i + 3])), 1e-7);
+    EXPECT_NEAR(angle[2 * i + 1], 0, 1e-14);
   }
-  EXPECT_GT(square / n, 0.02) << "it is not flat";
+}
+
+TEST_F(Linalg, TransformsAreMadeOfMatricesAndTakenApart) {
+  auto q = UnitQuats(kRows), p = Numbers(3 * kRows), s = Numbers(3 * kRows);
+  for (double &x : s) x = 0.5 + std::fabs(x);
+  for (int i = 0; i < 3 * kRows; i += 9) s[i] = -s[i];
+  std::vector<double> back(9 * kRows), half(kRows);
+  Everywhere::It().Run(
+      "kernel k(quat<f64> q[], vec<f64, 3> p[], vec<f64, 3> s[], vec<f64, 9> back[], f64 half[]) { let i = tid(); let "
+      "m = "
+      "transform_compose(p[i], q[i], s[i]); var a = p[i]; var b = q[i]; var c = s[i]; transform_decompose(m, a, b, c);"
+      " let t = transform_from_matrix(transform_to_matrix(transform<f64>(p[i], q[i])));"
+      " back[i] = vec<f64, 9>(a - p[i], 1 - abs(dot(b, q[i])), c - s[i], length(t.p - p[i]), 1 - abs(dot(t.q, q[i])));"
+      " let u = transform_point(m, vec<f64, 3>(1, 2, 3)) - (rotate(q[i], s[i] * vec<f64, 3>(1, 2, 3)) + p[i]);"
+      " let one = identity<transform<f64>>(); let h = slerp(one, transform<f64>(p[i], q[i]), 0.5);"
+      " half[i] = length(u) + length(h.p * 2 - p[i]) + 1 - abs(dot(h.q * h.q, q[i])); }",
+      kRows, q, p, s, back, half);
+  for (double d : back) EXPECT_NEAR(d, 0, 1e-13);
+  for (double d : half) EXPECT_NEAR(d, 0, 1e-12);
+}
+
+TEST_F(Linalg, SpatialMatricesDoWhatTheFunctionsDo) {
+  auto q = UnitQuats(kRows), p = Numbers(3 * kRows), a = Numbers(6 * kRows), b = Numbers(6 * kRows);
+  std::vector<double> off(5 * kRows);
+  Everywhere::It().Run(
+      "kernel k(quat<f64> q[], vec<f64, 3> p[], spatial<f64> a[], spatial<f64> b[], vec<f64, 5> off[]) { let i = "
+      "tid(); let t = "
+      "transform<f64>(p[i], q[i]); let m = transform_motion(t, a[i]); let f = transform_force(t, b[i]);"
+      " let x = spatial_adjoint(t) * a[i] - m; let y = transform_motion_inv(t, m) - a[i]; let z = "
+      "transform_force_inv(t, f) - b[i];"
+      " let inertia = mat<f64, 3, 3>(3, 1, 0, 1, 4, 2, 0, 2, 5);"
+      " let w = spatial_inertia(2f64, p[i], inertia) * a[i] - spatial_momentum(2f64, p[i], inertia, a[i]);"
+      " off[i] = vec<f64, 5>(sqrt(spatial_dot(x, x)), sqrt(spatial_dot(y, y)), sqrt(spatial_dot(z, z)), "
+      "sqrt(spatial_dot(w, w)), "
+      "spatial_dot(m, f) - spatial_dot(a[i], b[i])); }",
+      kRows, q, p, a, b, off);
+  for (double d : off) EXPECT_NEAR(d, 0, 1e-12);
+}
+
+TEST_F(Linalg, NormsAnglesAndMatricesOfColumns) {
+  std::vector<double> v = {3, -4, 0}, out(12);
+  Everywhere::It().Run("kernel k(vec<f64, 3> v[], f64 o[]) { let a = v[0]; o[0] = norm_l1(a); o[1] = norm_inf(a); o[2] "
+                       "= norm_huber(a, 10f64); o[3] = "
+                       "norm_huber(a, 2f64); o[4] = norm_pseudo_huber(a, 2f64); o[5] = length(smooth_normalize(a, "
+                       "12f64)); o[6] = triple(a, vec<f64, "
+                       "3>(0, 1, 0), vec<f64, 3>(0, 0, 2)); o[7] = angle_between(a, vec<f64, 3>(-4, -3, 0)); o[8] = "
+                       "angle_between(a.xy, perp(a.xy)); "
+                       "o[9] = face_forward(a, vec<f64, 3>(1, 0, 0)).x; let m = mat_from_columns(a, 2 * a, a); o[10] = "
+                       "m[0][1] + 10 * m[1][2]; o[11] = "
+                       "norm_frobenius(m); }",
+                       1, v, out);
+  const double want[] = {7,  4,   12.5,          8, 4 * (std::sqrt(7.25) - 1), 5 / 13.0, 6, M_PI / 2, M_PI / 2,
+                         -3, -34, std::sqrt(150)};
+  for (int k = 0; k < 12; k++) EXPECT_NEAR(out[k], want[k], 1e-14) << k;
+}
+
+TEST_F(Linalg, MatricesSayWhereTheyAreNotFinite) {
+  std::vector<float> m = {1, 2, INFINITY, NAN};
+  std::vector<int32_t> out(6);
+  Everywhere::It().Run("kernel k(mat22 m[], i32 o[]) { let a = m[0]; o[0] = isnan(a)[1][1] ? 1 : 0; o[1] = "
+                       "isinf(a)[1][0] ? 1 : 0; o[2] = "
+                       "isfinite(a)[0][1] ? 1 : 0; o[3] = any(isnan(a)) ? 1 : 0; o[4] = all(isfinite(a)) ? 1 : 0; o[5] "
+                       "= any(isinf(a * 0)) ? 1 : 0; }",
+                       1, m, out);
+  EXPECT_EQ(out, (std::vector<int32_t>{1, 1, 1, 1, 0, 0}));
 }
 
 } // namespace
