@@ -41,6 +41,7 @@ typedef struct FkConfig {
   int      sm[FK_DEVICES];
   uint64_t mem[FK_DEVICES];
   int      registers;        /* of every function, as if compiled; 0: what the text declares, an upper bound   */
+  bool     peer_wrong;       /* copies between devices that see each other arrive damaged                      */
   bool     pools, managed, peer, eager, null, adversary;
   PtxSchedule schedule;
   uint64_t seed;

@@ -117,7 +117,7 @@ typedef struct CuUpdateResult {
 FK_API void        fakecuda_configure(const char *text);  /* begin anew, as fake_rules.c describes                 */
 FK_API uint64_t    fakecuda_calls(const char *pattern);   /* how often functions were called                       */
 FK_API const char *fakecuda_fault(void);                  /* the last fault in words                               */
-FK_API uint64_t    fakecuda_live(const char *what);       /* "contexts", "streams", "events", "modules", "blocks", "bytes" */
+FK_API uint64_t    fakecuda_live(const char *what);       /* contexts, streams, events, modules, blocks, bytes, graphs, execs */
 FK_API uint64_t    fakecuda_threads(void);                /* instructions of threads that kernels ran              */
 
 /* --- fake_state.c --- */

@@ -33,7 +33,7 @@ FkContext *fk_context_new(int device, bool primary) {
 void fk_context_free(FkContext *c) {
   fk_stream_end(&c->legacy);
   for (FkStream *s = c->streams, *next; s; s = next) next = s->next, fk_stream_end(s), free(s);
-  for (FkEvent *e = c->events, *next; e; e = next) next = e->next, free(e);
+  for (FkEvent *e = c->events, *next; e; e = next) next = e->next, free(e->nodes), free(e);
   for (FkModule *m = c->modules, *next; m; m = next) {
     next = m->next;
     for (FkFunction *f = m->functions, *after; f; f = after) after = f->next, free(f);

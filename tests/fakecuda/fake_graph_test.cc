@@ -108,6 +108,7 @@ TEST_F(Graphs, RecordTheWorkOfAStreamAndDoNotDoIt) {
   EXPECT_EQ(cuGraphLaunch(e, s), kInvalidValue);
   EXPECT_EQ(cuGraphExecDestroy(e), kInvalidValue);
   EXPECT_EQ(cuGraphDestroy(g), kInvalidValue);
+  EXPECT_EQ(fakecuda_live("graphs") + fakecuda_live("execs"), 0u);
 }
 
 TEST_F(Graphs, ForkAndJoinByEvents) {

@@ -278,6 +278,29 @@ TEST_F(Driver, FindsAKernelThatUsesAnotherDevicesMemory) {
   EXPECT_EQ(cuCtxSynchronize(), kIllegalAddress);
 }
 
+TEST_F(Driver, DamagesCopiesBetweenPeersWhereItIsToldSo) {
+  Open("devices=2,peer=wrong");
+  void *other = nullptr;
+  int can = 0;
+  CuPtr mine = Words(2, 1), near = Words(2);
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&other, 1), 0);
+  ASSERT_EQ(cuCtxSetCurrent(other), 0);
+  CuPtr theirs = Words(2, 2);
+  ASSERT_EQ(cuCtxSetCurrent(ctx), 0);
+  EXPECT_EQ(cuDeviceCanAccessPeer(&can, 0, 1), 0);
+  EXPECT_EQ(can, 1);
+  EXPECT_EQ(cuMemcpyPeer(mine, ctx, theirs, other, 8), 0);
+  EXPECT_EQ(Fetch(mine, 2)[1], 2u) << "through the host it is right";
+  EXPECT_EQ(cuCtxEnablePeerAccess(other, 0), 0);
+  EXPECT_EQ(cuMemcpyPeer(mine, ctx, theirs, other, 8), 0);
+  EXPECT_EQ(Fetch(mine, 2)[1], 2u ^ 0x55555555u);
+  EXPECT_EQ(cuMemcpyDtoD_v2(near, mine, 8), 0);
+  EXPECT_EQ(Fetch(near, 2)[1], 2u ^ 0x55555555u) << "within a device it is right";
+  EXPECT_EQ(cuCtxDisablePeerAccess(other), 0);
+  EXPECT_EQ(cuMemcpyPeer(mine, ctx, theirs, other, 8), 0);
+  EXPECT_EQ(Fetch(mine, 2)[1], 2u);
+}
+
 TEST_F(Driver, KeepsGapsBetweenAllocations) {
   Open();
   Load();

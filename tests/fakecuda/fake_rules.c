@@ -4,7 +4,7 @@
  *
  * Items are separated by commas, semicolons or blanks. NAME=VALUE describes the machine:
  *
- *     devices=N  sm=75/90 (one for each device)  mem=64M/8G  driver=12040  pools=0|1  managed=0|1  peer=none|all
+ *     devices=N  sm=75/90 (one for each device)  mem=64M/8G  driver=12040  pools=0|1  managed=0|1  peer=none|all|wrong
  *     init=CODE (of cuInit)  missing=PATTERN/PATTERN (for cuGetProcAddress)  fork=CODE (of calls in a forked child)
  *     registers=N (that every kernel was compiled to)  eager=1 (no queues)  null=1 (kernels do nothing)  seed=N  schedule=lockstep|threads|random  adversary=1  log=FILE
  *
@@ -65,7 +65,8 @@ static bool preset(FkConfig *c, const char *name, const char *value) {
   }
   if (strcmp(name, "mem") == 0) return each_device(value, true, c->mem);
   if (strcmp(name, "peer") == 0) {
-    c->peer = strcmp(value, "all") == 0;
+    c->peer_wrong = strcmp(value, "wrong") == 0;
+    c->peer = c->peer_wrong || strcmp(value, "all") == 0;
     return c->peer || strcmp(value, "none") == 0;
   }
   if (strcmp(name, "schedule") == 0) {

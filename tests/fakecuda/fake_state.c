@@ -162,7 +162,7 @@ FK_API uint64_t fakecuda_calls(const char *name) {
 }
 /* The last fault in words. */
 FK_API const char *fakecuda_fault(void) { return fk.fault; }
-/* What is alive: "contexts", "streams", "events", "modules", "blocks", "bytes". */
+/* What is alive: "contexts", "streams", "events", "modules", "blocks", "bytes", "graphs", "execs". */
 FK_API uint64_t fakecuda_live(const char *what) {
   uint64_t n = 0;
   pthread_once(&once, start);
@@ -173,6 +173,8 @@ FK_API uint64_t fakecuda_live(const char *what) {
     for (const FkEvent *e = c->events; e; e = e->next) n += strcmp(what, "events") == 0;
     for (const FkModule *m = c->modules; m; m = m->next) n += strcmp(what, "modules") == 0;
   }
+  for (const FkGraph *g = fk.graphs; g; g = g->next) n += strcmp(what, "graphs") == 0;
+  for (const FkExec *e = fk.execs; e; e = e->next) n += strcmp(what, "execs") == 0;
   for (const FkBlock *b = fk.blocks; b; b = b->next)
     n += b->module ? 0 : strcmp(what, "blocks") == 0 ? 1 : strcmp(what, "bytes") == 0 ? b->size : 0;
   pthread_mutex_unlock(&mutex);

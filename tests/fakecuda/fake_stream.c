@@ -112,7 +112,21 @@ void fk_lose(FkContext *c, int code, const char *why) {
   fk_log("the context is lost: %d, %s", code, why);
 }
 
-static int copy_rows(const FkOp *op) {
+/* The device whose memory is at an address, -1 if it is none's. */
+static int device_at(uint64_t at) {
+  for (int k = 0; k < fk.config.devices; k++)
+    if (at >= fk.device[k].base && at < fk.device[k].end) return k;
+  return -1;
+}
+
+/* A machine whose bus stands between devices that see each other, and says nothing. */
+static bool arrives_damaged(const FkContext *c, const FkOp *op) {
+  int from = device_at(op->from), to = device_at(op->to);
+  return fk.config.peer_wrong && from >= 0 && to >= 0 && from != to && (c->peers[from] || c->peers[to]);
+}
+
+static int copy_rows(const FkContext *c, const FkOp *op) {
+  bool damaged = arrives_damaged(c, op);
   for (uint64_t z = 0; z < op->depth; z++)
     for (uint64_t y = 0; y < op->height; y++) {
       uint64_t at = z * op->from_slice + y * op->from_pitch;
@@ -120,6 +134,7 @@ static int copy_rows(const FkOp *op) {
       uint8_t *to = fk_host_of(op->to + z * op->to_slice + y * op->to_pitch, op->width);
       if (!from || !to) return CU_ILLEGAL_ADDRESS;
       memmove(to, from, op->width);
+      for (uint64_t x = 0; damaged && x < op->width; x++) to[x] ^= 0x55;
     }
   return CU_OK;
 }
@@ -141,7 +156,7 @@ void fk_run_op(FkContext *c, const FkOp *op) {
   }
   if (c->lost) return;
   switch (op->work) {
-  case FK_COPY: code = copy_rows(op); break;
+  case FK_COPY: code = copy_rows(c, op); break;
   case FK_SET: code = set_rows(op); break;
   case FK_LAUNCH: fk_run_launch(c, op); return;
   case FK_CALL:
