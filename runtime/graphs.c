@@ -22,6 +22,7 @@ void hdrt_graph_free(RtGraph *g) {
   if (!g) return;
   const HdAllocator *mem = g->device->mem;
   await_end(g);
+  if (g->end) g->end(g);
   for (int32_t i = 0; i < g->count; i++)
     if (g->nodes[i].kind == RT_NODE_LAUNCH)
       mem->resize(mem->user, (void *)g->nodes[i].launch.args, g->nodes[i].args_size, 0);
@@ -83,6 +84,7 @@ HdStatus hdrt_graph_add_clear(RtGraph *g, const RtView *v, HdError *err) {
 void hdrt_graph_set_launch(RtGraph *g, int32_t i, const RtCode *code, const void *args) {
   await_end(g);
   RtNode *n = &g->nodes[i];
+  n->changed = g->changed = true;
   n->launch.code = code;
   memcpy((void *)n->launch.args, args, n->args_size);
 }

@@ -12,6 +12,7 @@ typedef struct RtNode {
   RtLaunch   launch;  /* its args are the graph's          */
   size_t     args_size;
   RtView     view[2]; /* from and to of a copy; of a clear the first */
+  bool       changed; /* a launch, since the device last looked      */
 } RtNode;
 
 struct RtGraph {
@@ -20,6 +21,9 @@ struct RtGraph {
   int32_t   count, cap;
   int32_t   running; /* times that streams have yet to do it; atomic */
   HdStatus  failed;  /* keeping some work                            */
+  bool      changed; /* some node                                    */
+  void     *own;     /* what a device of another kind keeps of it    */
+  void    (*end)(RtGraph *g); /* ends `own`; NULL: there is none     */
 };
 
 HdStatus hdrt_graph_new(RtDevice *d, HdError *err, RtGraph **out);

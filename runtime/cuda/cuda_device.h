@@ -10,6 +10,7 @@
 
 #include "runtime/cuda/driver.h"
 #include "runtime/devices.h"
+#include "runtime/graphs.h"
 #include "runtime/streams.h"
 HD_BEGIN_DECLS
 
@@ -40,7 +41,7 @@ typedef struct CudaOrder {
   uint64_t number; /* of the stream among all of the device; never 0 */
 } CudaOrder;
 
-enum { CUDA_DEVICES = 16, CUDA_STAGED = 32 };
+enum { CUDA_DEVICES = 16, CUDA_STAGED = 32, CUDA_SLOTS = 128, CUDA_RECENT = 4 }; /* slots: records of faults of a stream */
 
 typedef struct CudaDevice {
   RtDevice        base;
@@ -105,6 +106,20 @@ typedef struct CudaCode {
 HdStatus hdcu_load(RtDevice *d, const RtArtifact *a, HdError *err, RtCode *out);
 void     hdcu_unload(RtDevice *d, RtCode *code);
 
+/* --- launches (cuda_launch.c); between enter and leave --- */
+
+/* `fault` is the address of a record, or 0. */
+HdStatus hdcu_launch(CudaDevice *d, CuStream stream, const RtLaunch *l, CuPtr fault, HdError *err);
+
+/* One call of the driver. */
+typedef struct CudaCall {
+  CuFunction  function;
+  unsigned    blocks, repeat, block; /* the grid is blocks x repeat */
+  RtGpuLaunch g;                     /* behind the launch's own arguments */
+} CudaCall;
+/* False if the launch is more calls than one, or none. */
+bool hdcu_launch_call(const RtLaunch *l, CuPtr fault, CudaCall *out);
+
 /* --- events (cuda_event.c) --- */
 typedef struct CudaEvent {
   RtEvent base;
@@ -131,6 +146,10 @@ typedef struct CudaStage {
  * if there is no room or the copy is too large, or if it is no such copy: then nothing was done. */
 HdStatus hdcu_stage_copy(CudaDevice *d, CuStream stream, CudaStage *stage, const RtView *from, const RtView *to,
                          HdError *err, bool *taken);
+/* The same for a graph, at `at`, of pinned memory that is as large as hdcu_staged says: 0 if it is no such copy. All is done in
+ * the order of the stream. The graph adds what it fetches to d->fetches when it is launched. */
+size_t   hdcu_staged(const CudaDevice *d, const RtView *from, const RtView *to);
+HdStatus hdcu_staged_copy(CudaDevice *d, CuStream stream, void *at, const RtView *from, const RtView *to, HdError *err);
 /* Is something yet to be written to pageable memory by way of a stage? */
 bool     hdcu_is_fetching(const CudaDevice *d);
 void     hdcu_stage_end(CudaDevice *d, CudaStage *stage); /* its stream was waited for */
@@ -142,6 +161,31 @@ HdStatus hdcu_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out);
 
 /* Let `d` reach the other's memory directly, if it can and what it reaches is right. Once for each; between enter and leave. */
 void hdcu_peer(CudaDevice *d, CudaDevice *other);
+
+/* --- graphs (cuda_graph.c); between enter and leave --- */
+
+/* What the driver made of an RtGraph. */
+typedef struct CudaGraph {
+  CuGraph      graph;   /* as captured: its nodes name those of `exec`                    */
+  CuGraphExec  exec;    /* NULL: there is none now                                        */
+  bool         refused; /* the driver does not take it: it is done piece by piece         */
+  CudaBlock   *faults;  /* a record for each launch that wants one, in order              */
+  int32_t      nfaults;
+  HdBlock     *stage;   /* what goes through pageable memory, or NULL                     */
+  int32_t      fetches; /* copies to pageable memory                                      */
+  CuEvent      done;    /* the last launch; NULL before the first                         */
+  uint64_t     by;      /* the stream that did it                                         */
+  int32_t      launches, tail; /* in all; the piece from which on there are CUDA_RECENT   */
+  int32_t      nodes;
+  CuGraphNode *node;    /* of each piece that is one launch, as far as the driver tells   */
+} CudaGraph;
+
+/* What can be launched as a whole; NULL if that cannot be had, and the pieces are to be given one by one. */
+CudaGraph *hdcu_graph(CudaDevice *d, RtGraph *g);
+/* Launch it; the records of its launches are the caller's until it is launched again. */
+HdStatus   hdcu_graph_launch(CudaDevice *d, CudaGraph *g, const CudaOrder *order, HdError *err);
+/* What the records of its launches hold was taken, in the stream's order. */
+CuResult   hdcu_graph_done(CudaDevice *d, CudaGraph *g, const CudaOrder *order);
 
 /* --- copies (cuda_copy.c); between enter and leave --- */
 /* `stage` is of the stream; NULL: pageable memory goes to the driver as it is. */

@@ -69,9 +69,8 @@ static bool open_use(const CudaDevice *d, CudaStage *g) {
   return *done != NULL;
 }
 
-/* `size` bytes of the ring, once they are free; NULL: none can be had. */
-static void *take(const CudaDevice *d, CudaStage *g, size_t size) {
-  uint64_t n = (size + LINE - 1) / LINE * LINE;
+/* `n` bytes of the ring, whole lines, once they are free; NULL: none can be had. */
+static void *take(const CudaDevice *d, CudaStage *g, uint64_t n) {
   if (g->count == CUDA_STAGED && wait_oldest(d, g) != CU_SUCCESS) return NULL;
   if (!open_use(d, g)) return NULL;
   uint64_t at = g->given % RING + n > RING ? (g->given / RING + 1) * RING : g->given;
@@ -135,15 +134,19 @@ static RtView packed(const RtView *v, char *data) {
   return p;
 }
 
+/* Read in the order of the stream. */
+static HdStatus send_later(CudaDevice *d, CuStream stream, Transit *t, const RtView *to, HdError *err) {
+  HD_TRY(pass_later(d, stream, t, err));
+  return hdcu_copy(d, stream, NULL, &t->to, to, err);
+}
+
 /* What is to be sent may be what is yet to come from a device, earlier in the order of the streams: then it is read in that
  * order too, not now. */
 static HdStatus send(CudaDevice *d, CuStream stream, void *at, const RtView *from, const RtView *to, HdError *err) {
   Transit *t = at;
   *t = (Transit){*from, packed(from, (char *)at + TRANSIT), NULL};
-  if (hdcu_is_fetching(d))
-    HD_TRY(pass_later(d, stream, t, err));
-  else
-    hdrt_view_copy(&t->from, &t->to);
+  if (hdcu_is_fetching(d)) return send_later(d, stream, t, to, err);
+  hdrt_view_copy(&t->from, &t->to);
   return hdcu_copy(d, stream, NULL, &t->to, to, err);
 }
 
@@ -151,9 +154,7 @@ static HdStatus fetch(CudaDevice *d, CuStream stream, void *at, const RtView *fr
   Transit *t = at;
   *t = (Transit){packed(from, (char *)at + TRANSIT), *to, &d->fetched};
   HD_TRY(hdcu_copy(d, stream, NULL, from, &t->from, err));
-  HD_TRY(pass_later(d, stream, t, err));
-  d->fetches++;
-  return HD_OK;
+  return pass_later(d, stream, t, err);
 }
 
 /* Bytes of a view's elements; 0 if there are none, or more than can be. */
@@ -164,19 +165,34 @@ static size_t bytes_of(const RtView *v) {
   return size;
 }
 
-HdStatus hdcu_stage_copy(CudaDevice *d, CuStream stream, CudaStage *g, const RtView *from, const RtView *to,
-                         HdError *err, bool *taken) {
+size_t hdcu_staged(const CudaDevice *d, const RtView *from, const RtView *to) {
   const RtView *host = !from->on ? from : to;
   size_t size = bytes_of(host);
+  if (host->on || (!from->on && !to->on) || size == 0 || !is_pageable(d, host->data)) return 0;
+  return (TRANSIT + size + LINE - 1) / LINE * LINE;
+}
+
+HdStatus hdcu_staged_copy(CudaDevice *d, CuStream stream, void *at, const RtView *from, const RtView *to,
+                          HdError *err) {
+  Transit *t = at;
+  if (from->on) return fetch(d, stream, at, from, to, err);
+  *t = (Transit){*from, packed(from, (char *)at + TRANSIT), NULL};
+  return send_later(d, stream, t, to, err);
+}
+
+HdStatus hdcu_stage_copy(CudaDevice *d, CuStream stream, CudaStage *g, const RtView *from, const RtView *to,
+                         HdError *err, bool *taken) {
+  size_t size = hdcu_staged(d, from, to);
   *taken = false;
-  if (host->on || (!from->on && !to->on) || size == 0 || !is_pageable(d, host->data)) return HD_OK;
-  void *at = size <= MOST ? take(d, g, TRANSIT + size) : NULL;
+  if (size == 0) return HD_OK;
+  void *at = size <= TRANSIT + MOST ? take(d, g, size) : NULL;
   if (!at) { /* the driver reads it now, so what is yet to come must have come */
     CuResult code = !from->on && hdcu_is_fetching(d) ? d->driver->cuCtxSynchronize() : CU_SUCCESS;
     return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, "cuCtxSynchronize", NULL, err);
   }
   *taken = true;
   HdStatus status = from->on ? fetch(d, stream, at, from, to, err) : send(d, stream, at, from, to, err);
+  if (status == HD_OK && from->on) d->fetches++;
   CuResult code = put_event(d, stream, g);
   if (status == HD_OK && code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuStreamSynchronize", NULL, err);
   return status;

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "runtime/cuda/cuda_device.h"
-#include "runtime/graphs.h"
 
-enum { SLOTS = 64, RECENT = 4 };
+enum { SLOTS = CUDA_SLOTS, RECENT = CUDA_RECENT };
 
 typedef struct CudaStream {
   RtStream base;
@@ -94,100 +93,38 @@ static HdStatus collect(CudaStream *s, HdError *err) {
   return HD_OK;
 }
 
-static HdStatus take_slot(CudaStream *s, const RtLaunch *l, CuPtr *out, HdError *err) {
+/* Room for `n` more records. */
+static HdStatus make_slots(CudaStream *s, int32_t n, HdError *err) {
   CudaDevice *d = device_of(s);
-  const CudaCode *c = l->code->own;
-  *out = 0;
-  if (c->nsites == 0) return HD_OK;
   if (!s->faults) {
     HD_TRY(hdcu_block_new(d, &s->order, SLOTS * sizeof(RtGpuFault), err, &s->faults));
     CuResult code = d->driver->cuMemsetD8Async(s->faults->data, 0, SLOTS * sizeof(RtGpuFault), s->order.handle);
     if (code != CU_SUCCESS) return fail(s, code, "cuMemsetD8Async", err);
   }
-  if (s->used == SLOTS) HD_TRY(collect(s, err));
+  return s->used + n > SLOTS ? collect(s, err) : HD_OK;
+}
+
+static CuPtr use_slot(CudaStream *s, const RtLaunch *l) {
   s->slot[s->used] = l->code;
   s->ndim[s->used] = l->ndim;
-  *out = s->faults->data + (CuPtr)s->used * sizeof(RtGpuFault);
-  s->used++;
-  return HD_OK;
+  return s->faults->data + (CuPtr)s->used++ * sizeof(RtGpuFault);
 }
 
 /* --- launches --- */
 
-/* How to divide n < 2^31 by `len` (RtGpuLaunch). */
-static void set_division(RtGpuLaunch *g, int32_t k) {
-  uint64_t len = g->len[k];
-  uint32_t shift = len > 1 ? 64 - (uint32_t)__builtin_clzll(len - 1) : 0; /* 2^shift >= len */
-  g->shift[k] = shift;
-  g->mul[k] = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << shift) - len)) / len + 1);
-}
-
-typedef struct Piece {
-  CudaStream *s;
-  const RtLaunch *l;
-  RtGpuLaunch g;
-  uint64_t repeat; /* times that the same coordinates are run: axes that the code does not tell apart */
-} Piece;
-
-static HdStatus run_piece(const Piece *p, HdError *err) {
-  enum { MAX_GRID_Y = 65535 };
-  CudaStream *s = p->s;
-  const CudaCode *c = p->l->code->own;
-  RtGpuLaunch g = p->g;
-  void *params[] = {(void *)p->l->args, &g};
-  for (int32_t k = 0; k < c->rank; k++) set_division(&g, k);
-  unsigned blocks = (unsigned)((g.count + c->block - 1) / c->block);
-  for (uint64_t done = 0; done < p->repeat; done += MAX_GRID_Y) {
-    uint64_t y = p->repeat - done < MAX_GRID_Y ? p->repeat - done : MAX_GRID_Y;
-    CuResult code = device_of(s)->driver->cuLaunchKernel(c->function, blocks, (unsigned)y, 1, (unsigned)c->block, 1, 1,
-                                                         0, s->order.handle, params, NULL);
-    if (code == CU_SUCCESS) continue;
-    char detail[200];
-    snprintf(detail, sizeof detail, "kernel '%s', %lld threads in blocks of %d with %d registers each",
-             p->l->code->kernel, (long long)g.count, c->block, c->registers);
-    return hdcu_device_fail(device_of(s), code, "cuLaunchKernel", detail, err);
-  }
-  return HD_OK;
-}
-
-/* Cut a piece of more than 2^31 - 1 threads in two along its outermost axis that can be cut. */
-static HdStatus run_cut(Piece *p, HdError *err) {
-  const CudaCode *c = p->l->code->own;
-  int64_t count = 1;
-  for (int32_t k = 0; k < c->rank; k++)
-    if (__builtin_mul_overflow(count, (int64_t)p->g.len[k], &count)) count = INT64_MAX;
-  if (count == 0) return HD_OK;
-  if (count <= INT32_MAX) {
-    p->g.count = count;
-    return run_piece(p, err);
-  }
-  int32_t k = 0;
-  while (p->g.len[k] == 1) k++;
-  Piece half = *p;
-  half.g.len[k] = p->g.len[k] / 2;
-  HD_TRY(run_cut(&half, err));
-  half.g.at[k] = p->g.at[k] + (int32_t)(p->g.len[k] / 2);
-  half.g.len[k] = p->g.len[k] - p->g.len[k] / 2;
-  return run_cut(&half, err);
+static void remember(CudaStream *s, const RtLaunch *l) {
+  copy_text(s->recent[s->launched++ % RECENT], sizeof s->recent[0], l->code->kernel);
 }
 
 static HdStatus launch(CudaStream *s, const RtLaunch *l, HdError *err) {
   const CudaCode *c = l->code->own;
-  Piece p;
-  memset(&p, 0, sizeof p);
-  p.s = s;
-  p.l = l;
-  p.repeat = 1;
-  for (int32_t k = 0; k < HD_MAX_DIMS; k++) {
-    p.g.dim[k] = l->dim[k];
-    p.g.len[k] = (uint32_t)l->dim[k];
-    if (k >= c->rank) p.repeat *= (uint64_t)l->dim[k];
+  CuPtr fault = 0;
+  if (c->nsites) {
+    HD_TRY(make_slots(s, 1, err));
+    fault = use_slot(s, l);
   }
-  CuPtr fault;
-  HD_TRY(take_slot(s, l, &fault, err));
-  p.g.fault = fault;
-  copy_text(s->recent[s->launched++ % RECENT], sizeof s->recent[0], l->code->kernel);
-  return run_cut(&p, err);
+  remember(s, l);
+  return hdcu_launch(device_of(s), s->order.handle, l, fault, err);
 }
 
 /* --- the stream's functions --- */
@@ -219,8 +156,35 @@ static HdStatus cuda_clear(RtStream *base, const RtView *v, HdError *err) {
   return finish(s, hdcu_clear(device_of(s), s->order.handle, v, err), err);
 }
 
+/* The records of a graph's launches become the stream's own, so that the graph can be launched again. */
+static HdStatus take_records(CudaStream *s, const RtGraph *g, const CudaGraph *c, HdError *err) {
+  const CuDriver *cu = device_of(s)->driver;
+  size_t bytes = (size_t)c->nfaults * sizeof(RtGpuFault);
+  CuPtr to = s->faults->data + (CuPtr)s->used * sizeof(RtGpuFault);
+  CuResult code = cu->cuMemcpyDtoDAsync(to, c->faults->data, bytes, s->order.handle);
+  if (code != CU_SUCCESS) return fail(s, code, "cuMemcpyDtoDAsync", err);
+  code = cu->cuMemsetD8Async(c->faults->data, 0, bytes, s->order.handle);
+  if (code != CU_SUCCESS) return fail(s, code, "cuMemsetD8Async", err);
+  for (int32_t i = 0; i < g->count; i++) {
+    const RtNode *n = &g->nodes[i];
+    if (n->kind == RT_NODE_LAUNCH && ((const CudaCode *)n->launch.code->own)->nsites) use_slot(s, &n->launch);
+  }
+  return HD_OK;
+}
+
+static HdStatus do_whole(CudaStream *s, const RtGraph *g, CudaGraph *c, HdError *err) {
+  if (c->nfaults) HD_TRY(make_slots(s, c->nfaults, err));
+  if (c->launches > RECENT) s->launched += (uint32_t)(c->launches - RECENT);
+  for (int32_t i = c->tail; i < g->count; i++)
+    if (g->nodes[i].kind == RT_NODE_LAUNCH) remember(s, &g->nodes[i].launch);
+  HD_TRY(hdcu_graph_launch(device_of(s), c, &s->order, err));
+  HdStatus status = c->nfaults ? take_records(s, g, c, err) : HD_OK;
+  CuResult code = hdcu_graph_done(device_of(s), c, &s->order);
+  return status == HD_OK && code != CU_SUCCESS ? fail(s, code, "cuEventRecord", err) : status;
+}
+
 /* Piece by piece: the driver queues them as they come. */
-static HdStatus do_graph(CudaStream *s, const RtGraph *g, HdError *err) {
+static HdStatus do_pieces(CudaStream *s, const RtGraph *g, HdError *err) {
   for (int32_t i = 0; i < g->count; i++) {
     const RtNode *n = &g->nodes[i];
     switch (n->kind) {
@@ -237,7 +201,8 @@ static HdStatus do_graph(CudaStream *s, const RtGraph *g, HdError *err) {
 static HdStatus cuda_graph(RtStream *base, RtGraph *g, HdError *err) {
   CudaStream *s = (CudaStream *)base;
   HD_TRY(hdcu_enter(device_of(s), err));
-  return finish(s, do_graph(s, g, err), err);
+  CudaGraph *c = hdcu_graph(device_of(s), g);
+  return finish(s, c ? do_whole(s, g, c, err) : do_pieces(s, g, err), err);
 }
 
 static HdStatus cuda_record(RtStream *base, RtEvent *e, HdError *err) {

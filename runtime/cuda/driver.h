@@ -19,6 +19,9 @@ typedef struct CuEventOf    *CuEvent;
 typedef struct CuModuleOf   *CuModule;
 typedef struct CuFunctionOf *CuFunction;
 typedef struct CuMemPoolOf  *CuMemPool;
+typedef struct CuGraphOf     *CuGraph;
+typedef struct CuGraphNodeOf *CuGraphNode;
+typedef struct CuGraphExecOf *CuGraphExec;
 
 typedef struct CuUuid {
   unsigned char bytes[16];
@@ -62,6 +65,14 @@ enum { CU_ACCESS_READ_WRITE = 3 };
 enum { CU_HOST_PORTABLE = 1 };            /* pinned for all contexts                               */
 enum { CU_POINTER_MEMORY_TYPE = 2 };      /* its value is one of CU_MEMORY_*; of pageable memory there is none */
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };
+/* CUDA_KERNEL_NODE_PARAMS, first form */
+typedef struct CuKernelNode {
+  CuFunction function;
+  unsigned   grid[3], block[3], shared;
+  void     **params, **extra;
+} CuKernelNode;
+enum { CU_CAPTURE_THREAD_LOCAL = 1 };
+
 enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 };
 
 typedef struct CuCopy2D {

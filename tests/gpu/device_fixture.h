@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,8 @@ protected:
     Find(library, "fakecuda_live", &live_);
     Find(library, "fakecuda_calls", &calls_);
     configure(config);
-    options.no_cache = true;
+    options.no_cache = cache.empty();
+    options.cache_dir = cache.c_str();
     options.threads = 1;
     options.allocator = memory ? &memory->allocator : nullptr;
     ASSERT_EQ(hd_context_new(&options, &ctx), HD_OK);
@@ -69,7 +71,11 @@ protected:
     if (!live_) return;
     for (const char *what : {"contexts", "streams", "events", "modules", "blocks"}) EXPECT_EQ(live_(what), 0u) << what;
   }
-  void TearDown() override { Close(); }
+  void TearDown() override {
+    Close();
+    std::error_code ignored;
+    if (!cache.empty()) { std::filesystem::remove_all(cache, ignored); }
+  }
 
   std::string Why() const {
     char line[1400];
@@ -109,7 +115,14 @@ protected:
   // Calls of the driver so far.
   uint64_t Calls(const char *name) const { return calls_(name); }
 
+  // A folder for compiled code, for tests that open many contexts; it goes with the test.
+  void Cache() {
+    char name[] = "/tmp/heddle-gpu-XXXXXX";
+    cache = mkdtemp(name);
+  }
+
   HdContextOptions options = HD_CONTEXT_OPTIONS_INIT;
+  std::string cache; // empty: none
   HdContext *ctx = nullptr;
   HdStream *stream = nullptr;
   HdModule *module = nullptr;
