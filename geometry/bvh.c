@@ -1,8 +1,15 @@
-/* geometry/bvh.c -- trees of boxes: built by sah.c, boxes by bvh_build.hd. */
-#include "geometry/geometry.h"
+/* geometry/bvh.c -- trees of boxes: built by sah.c or bvh_build.hd, their boxes by bvh_build.hd. */
+#include <string.h>
 
-enum { GROUP_BOXES, PAIR_BOXES, REFIT, NKERNELS };
-static const char *const kernel_names[] = {"group_boxes", "pair_boxes", "refit", NULL};
+#include "geometry/geometry.h"
+#include "heddle/algorithms.h"
+
+enum { GROUP_BOXES, PAIR_BOXES, REFIT, NUMBER, MORTON, HIERARCHY, ONLY_NODE, NKERNELS };
+static const char *const kernel_names[] = {"group_boxes", "pair_boxes", "refit",     "number",
+                                           "morton",      "hierarchy",  "only_node", NULL};
+
+/* Nodes and order as in bvh.hd; unions of neighbours, level after level (Box of bvh_build.hd); keys (n x u32) if it sorts. */
+enum { NODES, ORDER, TREE, KEYS, NARRAYS };
 
 struct HdBvh {
   HdContext *ctx;
@@ -10,10 +17,10 @@ struct HdBvh {
   HdModule *module;
   HdKernel *kernel[NKERNELS];
   HdBvhOptions options;
+  HdAlgorithms *algorithms; /* NULL until it sorts */
   int64_t n, nnodes;
   int32_t depth;
-  HdArray nodes, order; /* (nnodes x GeoNode), (n x i32)                                 */
-  HdArray tree;         /* unions of neighbours, level after level (x Box of bvh_build.hd) */
+  HdArray array[NARRAYS];
 };
 
 static const uint32_t BOX = 6 * sizeof(float);
@@ -31,7 +38,7 @@ static HdStatus check_boxes(HdContext *ctx, HdStream *stream, const char *call, 
 }
 
 static HdStatus check_options(HdContext *ctx, const HdBvhOptions *o) {
-  if (o->builder != HD_BVH_SAH)
+  if (o->builder != HD_BVH_SAH && o->builder != HD_BVH_MORTON)
     return hd_context_fail(ctx, HD_ERR_ARG, "hd_bvh_new", "options.builder", "wanted one of HdBvhBuilder");
   if (o->leaf < 1 || o->leaf > 7)
     return hd_context_fail(ctx, HD_ERR_ARG, "hd_bvh_new", "options.leaf", "wanted 1 to 7 primitives");
@@ -49,45 +56,47 @@ int64_t hdgeo_levels(int64_t n) {
 HdStatus hdgeo_pair_levels(HdStream *stream, HdKernel *pair, HdArray *entries, int64_t n) {
   int64_t from = 0;
   for (int64_t count = (n + 3) / 4; count > 1; count = (count + 1) / 2) {
-    HD_TRY(HDGEO_RUN(pair, stream, (count + 1) / 2, hd_arg_array(entries), hd_arg_i32((int32_t)from),
-                     hd_arg_i32((int32_t)count), hd_arg_i32((int32_t)(from + count))));
+    HD_TRY(HDHOST_RUN1(pair, stream, (count + 1) / 2, hd_arg_array(entries), hd_arg_i32((int32_t)from),
+                       hd_arg_i32((int32_t)count), hd_arg_i32((int32_t)(from + count))));
     from += count;
   }
   return HD_OK;
 }
 
 static HdStatus fit(HdBvh *b, HdArray low, HdArray high) {
-  HdArg lo = hd_arg_array(&low), hi = hd_arg_array(&high), order = hd_arg_array(&b->order);
-  HdArg tree = hd_arg_array(&b->tree);
-  HD_TRY(HDGEO_RUN(b->kernel[GROUP_BOXES], b->stream, (b->n + 3) / 4, lo, hi, order, tree));
-  HD_TRY(hdgeo_pair_levels(b->stream, b->kernel[PAIR_BOXES], &b->tree, b->n));
-  return HDGEO_RUN(b->kernel[REFIT], b->stream, b->nnodes, lo, hi, order, tree, hd_arg_array(&b->nodes));
+  HdArg lo = hd_arg_array(&low), hi = hd_arg_array(&high), order = hd_arg_array(&b->array[ORDER]);
+  HdArg tree = hd_arg_array(&b->array[TREE]);
+  HD_TRY(HDHOST_RUN1(b->kernel[GROUP_BOXES], b->stream, (b->n + 3) / 4, lo, hi, order, tree));
+  HD_TRY(hdgeo_pair_levels(b->stream, b->kernel[PAIR_BOXES], &b->array[TREE], b->n));
+  return HDHOST_RUN1(b->kernel[REFIT], b->stream, b->nnodes, lo, hi, order, tree, hd_arg_array(&b->array[NODES]));
 }
 
 /* --- building --- */
 
-static void free_arrays(HdContext *ctx, HdArray *nodes, HdArray *order, HdArray *tree) {
-  hd_array_free(ctx, nodes);
-  hd_array_free(ctx, order);
-  hd_array_free(ctx, tree);
+static void free_arrays(HdBvh *b, HdArray of[]) {
+  for (int i = 0; i < NARRAYS; i++)
+    if (hd_array_free_on(b->stream, &of[i]) != HD_OK) hd_array_free(b->ctx, &of[i]);
 }
 
-/* Memory for another tree in place of the old one, which stays if there is none. */
+/* Memory for a tree of this size; if there is none, the old tree stays. */
 static HdStatus arrays(HdBvh *b, int64_t n, int64_t nnodes) {
-  HdArray nodes = {0}, order = {0}, tree = {0};
-  int64_t ntree = hdgeo_levels(n);
-  HdDevice device = hd_stream_device(b->stream);
-  HdStatus status = hd_array_new(b->ctx, device, hd_type_struct(sizeof(GeoNode)), 1, &nnodes, &nodes);
-  if (status == HD_OK) status = hd_array_new(b->ctx, device, hd_type_scalar(HD_I32), 1, &n, &order);
-  if (status == HD_OK) status = hd_array_new(b->ctx, device, hd_type_struct(BOX), 1, &ntree, &tree);
-  if (status != HD_OK) {
-    free_arrays(b->ctx, &nodes, &order, &tree);
+  if (b->array[NODES].ndim && n == b->n && nnodes == b->nnodes) return HD_OK;
+  const struct {
+    HdType type;
+    int64_t length;
+  } wanted[NARRAYS] = {{hd_type_struct(sizeof(GeoNode)), nnodes},
+                       {hd_type_scalar(HD_I32), n},
+                       {hd_type_struct(BOX), hdgeo_levels(n)},
+                       {hd_type_scalar(HD_U32), b->options.builder == HD_BVH_MORTON ? n : 0}};
+  HdArray made[NARRAYS] = {{0}};
+  for (int i = 0; i < NARRAYS; i++) {
+    HdStatus status = hd_array_new(b->ctx, hd_stream_device(b->stream), wanted[i].type, 1, &wanted[i].length, &made[i]);
+    if (status == HD_OK) continue;
+    free_arrays(b, made);
     return status;
   }
-  free_arrays(b->ctx, &b->nodes, &b->order, &b->tree);
-  b->nodes = nodes;
-  b->order = order;
-  b->tree = tree;
+  free_arrays(b, b->array);
+  memcpy(b->array, made, sizeof made);
   b->n = n;
   b->nnodes = nnodes;
   return HD_OK;
@@ -97,7 +106,7 @@ static HdStatus build_on_host(HdBvh *b, const char *call, HdArray low, HdArray h
   int64_t n = low.length[0];
   size_t side = (size_t)n * 3 * sizeof(float), order_size = (size_t)n * sizeof(int32_t);
   size_t nodes_size = (size_t)(n ? n : 1) * sizeof(GeoNode), size = nodes_size + 2 * side + order_size;
-  char *memory = hdgeo_alloc(b->ctx, size);
+  char *memory = hdhost_alloc(b->ctx, size);
   if (!memory) return hd_context_fail(b->ctx, HD_ERR_NOMEM, call, "", "");
   GeoNode *nodes = (GeoNode *)memory;
   float *lo = (float *)(memory + nodes_size), *hi = lo + 3 * n;
@@ -108,10 +117,53 @@ static HdStatus build_on_host(HdBvh *b, const char *call, HdArray low, HdArray h
     int32_t count = hdgeo_sah(b->ctx, (int32_t)n, lo, hi, b->options.leaf, order, nodes, &b->depth);
     status = count < 0 ? hd_context_fail(b->ctx, HD_ERR_NOMEM, call, "", "") : arrays(b, n, count);
   }
-  if (status == HD_OK) status = hdgeo_write(b->ctx, b->stream, order, b->order);
-  if (status == HD_OK) status = hdgeo_write(b->ctx, b->stream, nodes, b->nodes);
-  hdgeo_release(b->ctx, memory, size);
+  if (status == HD_OK) status = hdgeo_write(b->ctx, b->stream, order, b->array[ORDER]);
+  if (status == HD_OK) status = hdgeo_write(b->ctx, b->stream, nodes, b->array[NODES]);
+  hdhost_release(b->ctx, memory, size);
   return status == HD_OK ? fit(b, low, high) : status;
+}
+
+/* Nodes between the root and a leaf are at most one for each bit of a key and each bit of a group's number. */
+static int32_t bits_of(int64_t groups, int32_t *depth) {
+  int32_t number = 0;
+  while ((int64_t)1 << number < groups) number++;
+  int32_t bits = (GEO_DEPTH - number) / 3 < 10 ? (GEO_DEPTH - number) / 3 : 10;
+  *depth = 3 * bits + number > 0 ? 3 * bits + number : 1;
+  return bits;
+}
+
+static HdStatus sort_along_curve(HdBvh *b, HdArray low, HdArray high, int32_t bits) {
+  HdArg lo = hd_arg_array(&low), hi = hd_arg_array(&high), order = hd_arg_array(&b->array[ORDER]);
+  HdArg tree = hd_arg_array(&b->array[TREE]), key = hd_arg_array(&b->array[KEYS]);
+  int32_t root = (int32_t)b->array[TREE].length[0] - 1;
+  HD_TRY(HDHOST_RUN1(b->kernel[NUMBER], b->stream, b->n, order));
+  HD_TRY(HDHOST_RUN1(b->kernel[GROUP_BOXES], b->stream, (b->n + 3) / 4, lo, hi, order, tree));
+  HD_TRY(hdgeo_pair_levels(b->stream, b->kernel[PAIR_BOXES], &b->array[TREE], b->n));
+  HD_TRY(HDHOST_RUN1(b->kernel[MORTON], b->stream, b->n, lo, hi, tree, hd_arg_i32(root), hd_arg_i32(bits), key));
+  if (!b->algorithms) HD_TRY(hd_algorithms_new(b->ctx, b->stream, NULL, &b->algorithms));
+  HdSortOptions o = HD_SORT_OPTIONS_INIT;
+  o.bits = 3 * bits;
+  return hd_sort_pairs(b->algorithms, b->array[KEYS], b->array[ORDER], &o);
+}
+
+static HdStatus build_on_device(HdBvh *b, HdArray low, HdArray high) {
+  int64_t n = low.length[0], groups = (n + b->options.leaf - 1) / b->options.leaf;
+  HD_TRY(arrays(b, n, groups > 1 ? groups - 1 : 1));
+  HdArg nodes = hd_arg_array(&b->array[NODES]);
+  int32_t bits = bits_of(groups, &b->depth);
+  if (groups <= 1) {
+    HD_TRY(HDHOST_RUN1(b->kernel[ONLY_NODE], b->stream, 1, hd_arg_i32((int32_t)n), nodes));
+    HD_TRY(HDHOST_RUN1(b->kernel[NUMBER], b->stream, n, hd_arg_array(&b->array[ORDER])));
+    return fit(b, low, high);
+  }
+  HD_TRY(sort_along_curve(b, low, high, bits));
+  HD_TRY(HDHOST_RUN1(b->kernel[HIERARCHY], b->stream, groups - 1, hd_arg_array(&b->array[KEYS]),
+                     hd_arg_i32(b->options.leaf), hd_arg_i32((int32_t)groups), nodes));
+  return fit(b, low, high);
+}
+
+static HdStatus build(HdBvh *b, const char *call, HdArray low, HdArray high) {
+  return b->options.builder == HD_BVH_SAH ? build_on_host(b, call, low, high) : build_on_device(b, low, high);
 }
 
 /* --- the public calls --- */
@@ -122,13 +174,14 @@ HdStatus hd_bvh_new(HdContext *ctx, HdStream *stream, const HdBvhOptions *option
   if (!options) options = &defaults;
   HD_TRY(check_options(ctx, options));
   HD_TRY(check_boxes(ctx, stream, "hd_bvh_new", low, high));
-  HdBvh *b = hdgeo_alloc(ctx, sizeof *b);
+  HdBvh *b = hdhost_alloc(ctx, sizeof *b);
   if (!b) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_bvh_new", "", "");
   b->ctx = ctx;
   b->stream = stream;
   b->options = *options;
-  HdStatus status = hdgeo_load(ctx, "bvh_build", hd_stream_device(stream), kernel_names, &b->module, b->kernel);
-  if (status == HD_OK) status = build_on_host(b, "hd_bvh_new", low, high);
+  HdStatus status = hdhost_load(ctx, "geometry/bvh_build.hd", hdgeo_source("bvh_build"), hd_stream_device(stream),
+                                kernel_names, &b->module, b->kernel);
+  if (status == HD_OK) status = build(b, "hd_bvh_new", low, high);
   if (status == HD_OK)
     *out = b;
   else
@@ -138,9 +191,11 @@ HdStatus hd_bvh_new(HdContext *ctx, HdStream *stream, const HdBvhOptions *option
 
 void hd_bvh_free(HdBvh *b) {
   if (!b) return;
-  free_arrays(b->ctx, &b->nodes, &b->order, &b->tree);
+  hd_stream_wait(b->stream);
+  hd_algorithms_free(b->algorithms);
+  for (int i = 0; i < NARRAYS; i++) hd_array_free(b->ctx, &b->array[i]);
   hd_module_free(b->module);
-  hdgeo_release(b->ctx, b, sizeof *b);
+  hdhost_release(b->ctx, b, sizeof *b);
 }
 
 HdStatus hd_bvh_refit(HdBvh *b, HdArray low, HdArray high) {
@@ -153,16 +208,16 @@ HdStatus hd_bvh_refit(HdBvh *b, HdArray low, HdArray high) {
 
 HdStatus hd_bvh_rebuild(HdBvh *b, HdArray low, HdArray high) {
   HD_TRY(check_boxes(b->ctx, b->stream, "hd_bvh_rebuild", low, high));
-  return build_on_host(b, "hd_bvh_rebuild", low, high);
+  return build(b, "hd_bvh_rebuild", low, high);
 }
 
 int32_t hd_bvh_args(const HdBvh *b, HdArg args[]) {
-  args[0] = hd_arg_array(&b->nodes);
-  args[1] = hd_arg_array(&b->order);
+  args[0] = hd_arg_array(&b->array[NODES]);
+  args[1] = hd_arg_array(&b->array[ORDER]);
   return HD_BVH_ARGS;
 }
 
 int64_t hd_bvh_count(const HdBvh *b) { return b->n; }
 int32_t hd_bvh_depth(const HdBvh *b) { return b->depth; }
-HdArray hdgeo_bvh_nodes(const HdBvh *b) { return b->nodes; }
-HdArray hdgeo_bvh_order(const HdBvh *b) { return b->order; }
+HdArray hdgeo_bvh_nodes(const HdBvh *b) { return b->array[NODES]; }
+HdArray hdgeo_bvh_order(const HdBvh *b) { return b->array[ORDER]; }

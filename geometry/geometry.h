@@ -1,32 +1,20 @@
-/* geometry/geometry.h -- what the structures share: kernels by number, copies to and from the host, memory, checks. */
+/* geometry/geometry.h -- what the structures share: copies to and from the host, checks, parts of trees and meshes. */
 #ifndef GEOMETRY_GEOMETRY_H
 #define GEOMETRY_GEOMETRY_H
 
 #include "heddle/geometry.h"
+#include "host/host.h"
 HD_BEGIN_DECLS
 
 /* The text of geometry/<name>.hd, embedded by the build; NULL if there is none. */
 const char *hdgeo_source(const char *name);
-/* A module's kernels by number: names end with NULL, kernels has as many entries. */
-HdStatus    hdgeo_load(HdContext *ctx, const char *source, HdDevice device, const char *const names[], HdModule **module,
-                       HdKernel *kernels[]);
-
-/* hd_launch along one axis with its arguments written in the call. */
-#define HDGEO_RUN(kernel, stream, n, ...)                                                                              \
-  hd_launch((kernel), (stream), 1, (const int64_t[]){(n)},                                                             \
-            (int32_t)(sizeof((const HdArg[]){__VA_ARGS__}) / sizeof(HdArg)), (const HdArg[]){__VA_ARGS__})
 
 /* An array's elements to and from host memory; both wait for the stream. */
 HdStatus hdgeo_read(HdContext *ctx, HdStream *stream, HdArray from, void *to);
 HdStatus hdgeo_write(HdContext *ctx, HdStream *stream, const void *from, HdArray to);
 
-/* An array on the stream's device with `n` elements; one that has them already is kept. Its contents are undefined. */
-HdStatus hdgeo_array(HdContext *ctx, HdStream *stream, HdType type, int64_t n, HdArray *a);
 /* That `a` has one axis, elements of `type`, and lies on the stream's device. */
 HdStatus hdgeo_check(HdContext *ctx, HdStream *stream, const char *call, const char *arg, HdArray a, HdType type);
-
-void *hdgeo_alloc(HdContext *ctx, size_t size); /* zeroed; NULL if there is none */
-void  hdgeo_release(HdContext *ctx, void *p, size_t size);
 
 /* --- trees --- */
 enum { GEO_DEPTH = 54, GEO_MOST = 1 << 28 }; /* BVH_DEPTH of bvh.hd, and what its leaves can count */

@@ -62,23 +62,23 @@ static void count_faces(HdMesh *m, const float points[], const int32_t faces[]) 
 /* --- what the device makes of it --- */
 
 static HdStatus boxes(HdMesh *m) {
-  return HDGEO_RUN(m->kernel[FACE_BOXES], m->stream, m->nfaces, hd_arg_array(&m->points), hd_arg_array(&m->faces),
-                   hd_arg_array(&m->low), hd_arg_array(&m->high));
+  return HDHOST_RUN1(m->kernel[FACE_BOXES], m->stream, m->nfaces, hd_arg_array(&m->points), hd_arg_array(&m->faces),
+                     hd_arg_array(&m->low), hd_arg_array(&m->high));
 }
 
 /* All that depends on where points are, but the tree. */
 static HdStatus derive(HdMesh *m) {
   HdArray order = hdgeo_bvh_order(m->bvh), nodes = hdgeo_bvh_nodes(m->bvh);
   HdArg points = hd_arg_array(&m->points), faces = hd_arg_array(&m->faces), triangles = hd_arg_array(&m->triangles);
-  HD_TRY(HDGEO_RUN(m->kernel[GATHER], m->stream, m->nfaces, points, faces, hd_arg_array(&order), triangles));
+  HD_TRY(HDHOST_RUN1(m->kernel[GATHER], m->stream, m->nfaces, points, faces, hd_arg_array(&order), triangles));
   if (!m->options.signs) return HD_OK;
   HdArg moments = hd_arg_array(&m->moments);
-  HD_TRY(HDGEO_RUN(m->kernel[POINT_NORMALS], m->stream, m->npoints, points, faces, hd_arg_array(&m->group),
-                   hd_arg_array(&m->first), hd_arg_array(&m->corner), hd_arg_array(&m->normals)));
-  HD_TRY(HDGEO_RUN(m->kernel[GROUP_MOMENTS], m->stream, (m->nfaces + 3) / 4, triangles, moments));
+  HD_TRY(HDHOST_RUN1(m->kernel[POINT_NORMALS], m->stream, m->npoints, points, faces, hd_arg_array(&m->group),
+                     hd_arg_array(&m->first), hd_arg_array(&m->corner), hd_arg_array(&m->normals)));
+  HD_TRY(HDHOST_RUN1(m->kernel[GROUP_MOMENTS], m->stream, (m->nfaces + 3) / 4, triangles, moments));
   HD_TRY(hdgeo_pair_levels(m->stream, m->kernel[PAIR_MOMENTS], &m->moments, m->nfaces));
-  return HDGEO_RUN(m->kernel[CLUSTERS], m->stream, nodes.length[0], hd_arg_array(&nodes), triangles, moments,
-                   hd_arg_array(&m->clusters));
+  return HDHOST_RUN1(m->kernel[CLUSTERS], m->stream, nodes.length[0], hd_arg_array(&nodes), triangles, moments,
+                     hd_arg_array(&m->clusters));
 }
 
 static HdStatus make_arrays(HdMesh *m) {
@@ -106,7 +106,7 @@ static HdStatus make_arrays(HdMesh *m) {
 
 static HdStatus find_neighbours(HdMesh *m, const float points[], const int32_t faces[]) {
   size_t np = (size_t)m->npoints, ne = 3 * (size_t)m->nfaces, size = (2 * np + 1 + 2 * ne) * sizeof(int32_t);
-  int32_t *memory = hdgeo_alloc(m->ctx, size);
+  int32_t *memory = hdhost_alloc(m->ctx, size);
   if (!memory) return hd_context_fail(m->ctx, HD_ERR_NOMEM, "hd_mesh_new", "", "");
   GeoNeighbours of = {memory, memory + np, memory + 2 * np + 1, memory + 2 * np + 1 + ne};
   HdStatus status = hdgeo_neighbours(m->ctx, m->npoints, points, m->nfaces, faces, &of, &m->report);
@@ -117,7 +117,7 @@ static HdStatus find_neighbours(HdMesh *m, const float points[], const int32_t f
   } all[] = {{of.group, m->group}, {of.first, m->first}, {of.corner, m->corner}, {of.edge_next, m->edge_next}};
   for (size_t i = 0; i < sizeof all / sizeof *all && status == HD_OK; i++)
     status = hdgeo_write(m->ctx, m->stream, all[i].from, all[i].to);
-  hdgeo_release(m->ctx, memory, size);
+  hdhost_release(m->ctx, memory, size);
   return status;
 }
 
@@ -136,15 +136,16 @@ static HdStatus start(HdMesh *m, float points[], int32_t faces[]) {
 }
 
 static HdStatus make(HdMesh *m, HdArray points, HdArray faces) {
-  HD_TRY(hdgeo_load(m->ctx, "mesh_build", hd_stream_device(m->stream), kernel_names, &m->module, m->kernel));
+  HD_TRY(hdhost_load(m->ctx, "geometry/mesh_build.hd", hdgeo_source("mesh_build"), hd_stream_device(m->stream),
+                     kernel_names, &m->module, m->kernel));
   HD_TRY(make_arrays(m));
   HD_TRY(hd_array_copy(m->stream, points, m->points));
   HD_TRY(hd_array_copy(m->stream, faces, m->faces));
-  size_t points_size = (size_t)m->npoints * 12, size = points_size + (size_t)m->nfaces * 12;
-  char *memory = hdgeo_alloc(m->ctx, size);
+  size_t points_size = (size_t)m->npoints * 12, size = points_size + (size_t)m->nfaces * 12 + 1;
+  char *memory = hdhost_alloc(m->ctx, size);
   if (!memory) return hd_context_fail(m->ctx, HD_ERR_NOMEM, "hd_mesh_new", "", "");
   HdStatus status = start(m, (float *)memory, (int32_t *)(memory + points_size));
-  hdgeo_release(m->ctx, memory, size);
+  hdhost_release(m->ctx, memory, size);
   return status;
 }
 
@@ -158,7 +159,7 @@ HdStatus hd_mesh_new(HdContext *ctx, HdStream *stream, const HdMeshOptions *opti
   if (faces.length[0] > GEO_MOST) return hd_context_fail(ctx, HD_ERR_SHAPE, "hd_mesh_new", "faces", "more than 2^28");
   if (points.length[0] >= INT32_MAX)
     return hd_context_fail(ctx, HD_ERR_SHAPE, "hd_mesh_new", "points", "more than 2^31 - 2");
-  HdMesh *m = hdgeo_alloc(ctx, sizeof *m);
+  HdMesh *m = hdhost_alloc(ctx, sizeof *m);
   if (!m) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_mesh_new", "", "");
   m->ctx = ctx;
   m->stream = stream;
@@ -176,12 +177,13 @@ HdStatus hd_mesh_new(HdContext *ctx, HdStream *stream, const HdMeshOptions *opti
 
 void hd_mesh_free(HdMesh *m) {
   if (!m) return;
+  hd_stream_wait(m->stream);
   HdArray *all[] = {&m->points,  &m->faces,     &m->low,      &m->high,  &m->triangles, &m->moments,
                     &m->normals, &m->edge_next, &m->clusters, &m->group, &m->first,     &m->corner};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_array_free(m->ctx, all[i]);
   hd_bvh_free(m->bvh);
   hd_module_free(m->module);
-  hdgeo_release(m->ctx, m, sizeof *m);
+  hdhost_release(m->ctx, m, sizeof *m);
 }
 
 HdStatus hd_mesh_refit(HdMesh *m, HdArray points) {

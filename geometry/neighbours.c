@@ -30,7 +30,7 @@ static bool same_place(const float a[3], const float b[3]) { return a[0] == b[0]
 static HdStatus find_groups(HdContext *ctx, int64_t n, const float points[], int32_t group[]) {
   size_t slots = 16;
   while (slots < (size_t)n * 2) slots *= 2;
-  int32_t *table = hdgeo_alloc(ctx, slots * sizeof *table); /* point + 1 */
+  int32_t *table = hdhost_alloc(ctx, slots * sizeof *table); /* point + 1 */
   if (!table) return HD_ERR_NOMEM;
   for (int64_t i = 0; i < n; i++) {
     group[i] = (int32_t)i;
@@ -40,7 +40,7 @@ static HdStatus find_groups(HdContext *ctx, int64_t n, const float points[], int
     if (!table[s]) table[s] = (int32_t)i + 1;
     group[i] = table[s] - 1;
   }
-  hdgeo_release(ctx, table, slots * sizeof *table);
+  hdhost_release(ctx, table, slots * sizeof *table);
   return HD_OK;
 }
 
@@ -72,7 +72,8 @@ static void count_ring(const Edge e[], int64_t n, HdMeshReport *report) {
 static HdStatus find_edges(HdContext *ctx, int64_t nfaces, const int32_t faces[], GeoNeighbours *of,
                            HdMeshReport *report) {
   int64_t n = 3 * nfaces;
-  Edge *edges = hdgeo_alloc(ctx, (size_t)n * sizeof *edges);
+  if (n == 0) return HD_OK;
+  Edge *edges = hdhost_alloc(ctx, (size_t)n * sizeof *edges);
   if (!edges) return HD_ERR_NOMEM;
   for (int64_t e = 0; e < n; e++) {
     int32_t a = of->group[faces[e]], b = of->group[faces[e % 3 == 2 ? e - 2 : e + 1]];
@@ -85,7 +86,7 @@ static HdStatus find_edges(HdContext *ctx, int64_t nfaces, const int32_t faces[]
     of->edge_next[edges[j - 1].at] = edges[i].at;
     count_ring(edges + i, j - i, report);
   }
-  hdgeo_release(ctx, edges, (size_t)n * sizeof *edges);
+  hdhost_release(ctx, edges, (size_t)n * sizeof *edges);
   return HD_OK;
 }
 

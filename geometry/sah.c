@@ -154,9 +154,9 @@ static int32_t build(Builder *b) {
 
 int32_t hdgeo_sah(HdContext *ctx, int32_t n, const float lo[], const float hi[], int32_t leaf, int32_t order[],
                   GeoNode nodes[], int32_t *depth) {
-  size_t bytes = (size_t)n * 3 * sizeof(float);
+  size_t bytes = (size_t)(n ? n : 1) * 3 * sizeof(float);
   Builder b = {.n = n, .leaf = leaf, .lo = lo, .hi = hi, .order = order, .nodes = nodes, .depth = 1};
-  b.center = hdgeo_alloc(ctx, bytes);
+  b.center = hdhost_alloc(ctx, bytes);
   if (!b.center) return -1;
   for (int32_t i = 0; i < n; i++) {
     order[i] = i;
@@ -165,6 +165,6 @@ int32_t hdgeo_sah(HdContext *ctx, int32_t n, const float lo[], const float hi[],
   }
   int32_t count = build(&b);
   *depth = b.depth;
-  hdgeo_release(ctx, b.center, bytes);
+  hdhost_release(ctx, b.center, bytes);
   return count;
 }

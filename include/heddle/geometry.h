@@ -16,6 +16,7 @@ typedef struct HdBvh HdBvh;
 
 typedef enum HdBvhBuilder {
   HD_BVH_SAH = 0, /* on the host, by the surface area heuristic: slower to make, faster to ask     */
+  HD_BVH_MORTON,  /* on the device, along a curve through space: much faster to make, slower to ask   */
 } HdBvhBuilder;
 
 typedef struct HdBvhOptions {
@@ -28,11 +29,11 @@ typedef struct HdBvhOptions {
  * is not finite or whose low is above its high. None at all are fine. `options` may be NULL.
  *
  * Ownership  the caller owns *out, until hd_bvh_free; `stream` must outlive it; the arrays are borrowed for the call.
- * Order      waits for the stream where the host builds.
+ * Order      HD_BVH_SAH waits for the stream.
  * Errors     HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE, HD_ERR_ARG name what is wrong; more than 2^28 boxes are HD_ERR_SHAPE. */
 HD_API HdStatus hd_bvh_new(HdContext *ctx, HdStream *stream, const HdBvhOptions *options, HdArray low, HdArray high,
                            HdBvh **out);
-HD_API void     hd_bvh_free(HdBvh *b);
+HD_API void     hd_bvh_free(HdBvh *b); /* waits for the stream; NULL is fine */
 /* Boxes that moved, in the same number: the tree keeps its form. On the device, in stream order. */
 HD_API HdStatus hd_bvh_refit(HdBvh *b, HdArray low, HdArray high);
 /* Boxes of any number: the tree is made anew, as by hd_bvh_new. */
@@ -73,7 +74,7 @@ typedef struct HdMeshReport {
  *            hd_bvh_new. */
 HD_API HdStatus hd_mesh_new(HdContext *ctx, HdStream *stream, const HdMeshOptions *options, HdArray points, HdArray faces,
                             HdMesh **out);
-HD_API void     hd_mesh_free(HdMesh *m);
+HD_API void     hd_mesh_free(HdMesh *m); /* waits for the stream; NULL is fine */
 /* Points that moved, in the same number. On the device, in stream order; until then queries see the old ones. Which points are
  * in one place stays as it was. */
 HD_API HdStatus hd_mesh_refit(HdMesh *m, HdArray points);

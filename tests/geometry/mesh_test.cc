@@ -137,6 +137,20 @@ TEST_F(MeshTest, AnswersAsTryingEveryFaceDoesWhateverTheTriangles) {
   hd_mesh_free(clean);
 }
 
+TEST_F(MeshTest, AnswersDoNotDependOnTheTree) {
+  Place p("cpu");
+  Shape s = Sphere(30, 40, 0.2f);
+  HdMesh *a = p.Mesh(s), *b = nullptr;
+  HdMeshOptions o = HD_MESH_OPTIONS_INIT;
+  o.bvh.builder = HD_BVH_MORTON;
+  o.bvh.leaf = 2;
+  GEO_OK(p, hd_mesh_new(p.ctx, p.stream, &o, p.New(s.points), p.New(s.faces), &b));
+  std::vector<V> x = Points(500, 1.3f), d = Points(500);
+  for (const char *text : {kRay, kNearest, kOverlaps}) ExpectEqual(Ask(p, a, text, x, d, 1), Ask(p, b, text, x, d, 1));
+  hd_mesh_free(a);
+  hd_mesh_free(b);
+}
+
 TEST_F(MeshTest, HoldsAtHugeAndTinyScales) {
   Place p("cpu");
   for (float scale : {1e-7f, 1e7f}) {
