@@ -4,7 +4,7 @@
 
 #include "algorithms/room.h"
 
-static const char *const module_names[ALG_MODULES] = {"sort", "reduce", "scan", "select", "sparse"};
+static const char *const module_names[ALG_MODULES] = {"sort", "reduce", "scan", "select", "sparse", "solve"};
 
 HdStatus hd_algorithms_new(HdContext *ctx, HdStream *stream, const HdModuleOptions *options, HdAlgorithms **out) {
   if (!ctx) return HD_ERR_ARG;

@@ -20,7 +20,7 @@ HdStatus hdalg_sum_blocks(HdAlgorithms *a, HdArray x, int64_t blocks, int64_t la
                      hd_arg_array(&part));
 }
 
-static HdStatus sum(HdAlgorithms *a, HdArray x, HdArray out) {
+HdStatus hdalg_sum(HdAlgorithms *a, HdArray x, HdArray out) {
   HdArray all;
   HD_TRY(hdalg_scratch(a, ALG_PART, x.type, part_count(x.length[0]), &all));
   for (int64_t used = 0; x.length[0] > LAST;) {
@@ -74,6 +74,6 @@ HdStatus hd_reduce(HdAlgorithms *a, HdReduce reduce, HdArray in, HdArray out) {
   HD_TRY(hdalg_check_number(a, call, "in", in));
   HD_TRY(hdalg_check_scalar(a, call, "out", out, wants_place ? HD_I32 : (HdScalar)in.type.scalar));
   HD_TRY(hdalg_check_length(a, call, "out", out, 1));
-  if (reduce == HD_REDUCE_SUM) return sum(a, in, out);
+  if (reduce == HD_REDUCE_SUM) return hdalg_sum(a, in, out);
   return best(a, reduce == HD_REDUCE_MAX || reduce == HD_REDUCE_ARGMAX, wants_place, in, out);
 }

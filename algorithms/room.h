@@ -10,7 +10,7 @@ HD_BEGIN_DECLS
 /* The text of algorithms/<name>.hd, embedded by the build; NULL if there is none. */
 const char *hdalg_source(const char *name);
 
-typedef enum AlgModule { ALG_SORT, ALG_REDUCE, ALG_SCAN, ALG_SELECT, ALG_SPARSE, ALG_MODULES } AlgModule;
+typedef enum AlgModule { ALG_SORT, ALG_REDUCE, ALG_SCAN, ALG_SELECT, ALG_SPARSE, ALG_SOLVE, ALG_MODULES } AlgModule;
 
 /* Scratch arrays; what a call needs at one time has slots of its own. */
 typedef enum AlgSlot {
@@ -31,6 +31,11 @@ typedef enum AlgSlot {
   ALG_SP_COUNT,
   ALG_SP_ROW,
   ALG_SP_FIRST,
+  ALG_SO_VECTORS, /* solvers: vectors, partial sums, numbers, state  */
+  ALG_SO_DOT,
+  ALG_SO_NUMBERS,
+  ALG_SO_MATRIX,
+  ALG_SO_STATE,
   ALG_SLOTS
 } AlgSlot;
 
@@ -64,7 +69,8 @@ HdStatus hdalg_number_kernel(HdAlgorithms *a, AlgModule module, const char *name
  * and lanes 1: the sum of all of up to `block` elements (a multiple of 8). */
 enum { ALG_LANES = 16 };
 HdStatus hdalg_sum_blocks(HdAlgorithms *a, HdArray x, int64_t blocks, int64_t lanes, int64_t block, HdArray part);
-/* hd_scan without its checks. */
+/* hd_scan and hd_reduce of sums without their checks. */
+HdStatus hdalg_sum(HdAlgorithms *a, HdArray in, HdArray out);
 HdStatus hdalg_scan(HdAlgorithms *a, HdScan scan, HdArray in, HdArray out);
 
 /* --- checks; `call` and `arg` are for the error's record --- */

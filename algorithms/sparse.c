@@ -365,3 +365,7 @@ HdStatus hd_sparse_apply(double alpha, const HdSparse *m, HdArray x, double beta
                      hd_arg_array(&m->value), hd_arg_array(&x), hdalg_real(m->scalar, alpha),
                      hdalg_real(m->scalar, beta), hd_arg_i32(each), hd_arg_array(&y));
 }
+
+static HdStatus apply_operator(void *user, HdArray x, HdArray y) { return hd_sparse_apply(1, user, x, 0, y); }
+
+HdOperator hd_sparse_operator(const HdSparse *m) { return (HdOperator){apply_operator, (void *)m}; }

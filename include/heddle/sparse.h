@@ -54,5 +54,54 @@ HD_API HdStatus hd_sparse_jacobi(const HdSparse *m, HdSparse **out);
  * Shapes     x (cols * block), y (rows * block), of the matrix's scalars; x and y must not overlap. */
 HD_API HdStatus hd_sparse_apply(double alpha, const HdSparse *m, HdArray x, double beta, HdArray y);
 
+/* --- solvers of A x = b --- */
+
+/* A linear map: `apply` gives the stream work that makes y = A x, for dense x and y that do not overlap. What it returns but HD_OK
+ * ends a solver, which passes it on. It may call all functions above with the solver's HdAlgorithms, but no solver. */
+typedef struct HdOperator {
+  HdStatus (*apply)(void *user, HdArray x, HdArray y);
+  void *user;
+} HdOperator;
+HD_API HdOperator hd_sparse_operator(const HdSparse *m); /* borrows m */
+
+typedef struct HdSolveOptions {
+  double     relative;     /* stop when |b - A x| <= max(relative * |b|, absolute)                            */
+  double     absolute;
+  int32_t    iterations;   /* at most; GMRES counts the inner ones                                            */
+  int32_t    restart;      /* GMRES: vectors that are kept                                                    */
+  int32_t    check;        /* iterations given to the stream between two waits; 0: 1 on the host, 16 on a GPU.
+                            * The result does not depend on it.                                               */
+  HdOperator precondition; /* about A's inverse; for CG symmetric and positive definite. apply NULL: none     */
+} HdSolveOptions;
+#define HD_SOLVE_OPTIONS_INIT { 1e-6, 0, 1000, 30, 0, { NULL, NULL } }
+
+typedef enum HdSolveStop {
+  HD_SOLVE_CONVERGED = 1, /* by the residual that the method carries along: `residual` below may be a little larger */
+  HD_SOLVE_LIMIT,      /* options.iterations were not enough                                                  */
+  HD_SOLVE_BREAKDOWN,  /* a divisor is 0, or for CG not positive: A or the preconditioner is not what the method wants */
+  HD_SOLVE_NOT_FINITE, /* an infinity or a NaN came up, and may be in x                                       */
+} HdSolveStop;
+
+typedef struct HdSolveReport {
+  HdSolveStop stop;
+  int32_t     iterations;
+  double      residual; /* |b - A x| of the x that was given back, computed anew                              */
+  double      rhs;      /* |b|                                                                                */
+} HdSolveReport;
+
+/* Solve A x = b from the x that is given, and leave the last x there; wait for the stream. CG wants a symmetric positive definite
+ * A; BiCGSTAB and GMRES take any square one, preconditioned from the right. `options` and `report` may be NULL. Not to converge is
+ * no error: the report says so.
+ *
+ * Shapes     b, x: n scalars f32 or f64, all work is done in their type; x dense, not overlapping b.
+ * Errors     HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE, HD_ERR_OPTION; HD_ERR_NOMEM; HD_ERR_BUSY while a graph is recorded; those of
+ *            the operators. */
+HD_API HdStatus hd_solve_cg(HdAlgorithms *a, HdOperator A, HdArray b, HdArray x, const HdSolveOptions *options,
+                            HdSolveReport *report);
+HD_API HdStatus hd_solve_bicgstab(HdAlgorithms *a, HdOperator A, HdArray b, HdArray x, const HdSolveOptions *options,
+                                  HdSolveReport *report);
+HD_API HdStatus hd_solve_gmres(HdAlgorithms *a, HdOperator A, HdArray b, HdArray x, const HdSolveOptions *options,
+                               HdSolveReport *report);
+
 HD_END_DECLS
 #endif
