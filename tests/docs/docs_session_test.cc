@@ -1,4 +1,4 @@
-// The tour as a session: its files are written into a fresh folder, and its sh blocks are run there in order against an
+// The pages that are sessions, the tour among them: a page's files are written into a fresh folder, and its sh blocks are run there in order against an
 // installed tree. In the answer to a command a line "..." stands for any lines.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -56,11 +56,11 @@ std::string FileOf(const Block &b) {
 }
 
 struct Room {
-  Room() {
+  explicit Room(const std::string &name) {
     char buffer[4096];
     top = getcwd(buffer, sizeof buffer);
-    folder = testing::TempDir() + "/tour";
-    prefix = testing::TempDir() + "/prefix";
+    folder = testing::TempDir() + "/" + name;
+    prefix = folder + "/prefix";
     EXPECT_EQ(mkdir(folder.c_str(), 0777), 0) << folder;
     auto [status, said] = Shell("tools/build/install.sh '" + prefix + "'");
     EXPECT_EQ(status, 0) << said;
@@ -98,16 +98,21 @@ void RunBlock(const Room &room, const Block &b) {
   check();
 }
 
-TEST(Tour, AnswersAsItSays) {
-  Room room;
+// How many commands the page has.
+int RunPage(const std::string &name) {
+  Room room(name);
   int commands = 0;
-  for (const Block &b : Blocks("docs/tour.md")) {
+  for (const Block &b : Blocks("docs/" + name + ".md")) {
     if (!FileOf(b).empty()) std::ofstream(room.folder + "/" + FileOf(b)) << b.text;
     if (b.kind != "sh") continue;
     RunBlock(room, b);
     commands++;
   }
-  EXPECT_GE(commands, 5);
+  return commands;
 }
+
+TEST(Tour, AnswersAsItSays) { EXPECT_GE(RunPage("tour"), 5); }
+
+TEST(Algorithms, AnswerAsThePageSays) { EXPECT_EQ(RunPage("algorithms"), 1); }
 
 } // namespace
