@@ -73,21 +73,62 @@ static const char *scaled(CpuWiden *w, const char *i64, const char *stride) {
   return stride ? hdcpu_ins(w, "mul i64 %s, %s", i64, stride) : i64;
 }
 
-/* `v` as a value plus a constant that may be added after widening, where it meets others like it: a sum that wraps must lie
- * outside of every array. So it is with a positive constant, which wraps to a negative sum; and with any that is added to
- * tid, which lies in 0 .. 2^31 - 2. */
-static const IrValue *base_of(const IrValue *v, int64_t *more) {
-  const IrValue *base = v;
-  int64_t sum = 0;
-  while (base->def && (base->def->op == IR_add || base->def->op == IR_sub) && hdir_is_const(base->def->args[1])) {
-    int64_t c = hdir_const_i64(base->def->args[1]);
-    sum += base->def->op == IR_add ? c : -c;
-    base = base->def->args[0];
+enum { BASE_DEPTH = 6 };
+
+static bool scales(const IrInst *i) { return (i->op == IR_mul || i->op == IR_shl) && hdir_is_const(i->args[1]); }
+
+/* The constant that an i32 of sums, differences and constant multiples comes to besides its base, modulo 2^32: with `base` the
+ * rest, as text or NULL for 0. */
+static uint32_t constant_of(CpuWiden *w, const IrValue *v, int depth, const char **base) {
+  const IrInst *i = v->def;
+  if (hdir_is_const(v)) return (uint32_t)v->bits;
+  bool sum = i && (i->op == IR_add || i->op == IR_sub), inner = i && depth < BASE_DEPTH && (sum || scales(i));
+  for (uint32_t k = 0; inner && k < 2; k++) inner = fact(w, i->args[k]).cls != IR_VARYING;
+  if (!inner) {
+    if (base) *base = hdcpu_s(w, v);
+    return 0;
   }
-  bool tid = base->def && base->def->op == IR_tid;
-  if (sum >= INT32_MAX || sum <= -INT32_MAX || (sum < 0 && !tid) || hdir_is_const(base)) return v;
-  *more = sum;
-  return base;
+  const char *x = NULL, *y = NULL;
+  uint32_t c = constant_of(w, i->args[0], depth + 1, base ? &x : NULL);
+  if (!sum) {
+    uint32_t by = i->op == IR_mul ? (uint32_t)i->args[1]->bits : 1u << (i->args[1]->bits & 31);
+    if (x) *base = hdcpu_ins(w, "mul i32 %s, %d", x, (int)by);
+    return c * by;
+  }
+  uint32_t d = constant_of(w, i->args[1], depth + 1, base ? &y : NULL);
+  if (base && y && (x || i->op == IR_sub))
+    *base = hdcpu_ins(w, "%s i32 %s, %s", i->op == IR_add ? "add" : "sub", x ? x : "0", y);
+  else if (base)
+    *base = x ? x : y;
+  return i->op == IR_add ? c + d : c - d;
+}
+
+/* `v` is tid plus a constant. */
+static const IrInst *tid_plus(const IrValue *v, int64_t *more) {
+  const IrInst *i = v->def;
+  *more = 0;
+  while (i && (i->op == IR_add || i->op == IR_sub) && hdir_is_const(i->args[1])) {
+    *more += (i->op == IR_add ? 1 : -1) * (int64_t)(int32_t)i->args[1]->bits;
+    i = i->args[0]->def;
+  }
+  return i && i->op == IR_tid && *more < INT32_MAX && *more > -INT32_MAX ? i : NULL;
+}
+
+/* An index as i64, but for a constant *more that may be added after widening, where it meets others like it: a sum that wraps
+ * must lie outside of every array. So it is with a positive constant of a signed index, which wraps to a negative sum; and
+ * with any that is added to tid, which lies in 0 .. 2^31 - 2. */
+static const char *widened(CpuWiden *w, const IrValue *v, int64_t *more) {
+  const IrInst *tid = hdir_bits(v->type) == 32 ? tid_plus(v, more) : NULL;
+  if (tid && tid->imm == w->inner_axis) return w->lane0;
+  if (tid) return to_i64(w, v->type, hdcpu_s(w, tid->res[0]));
+  *more = v->type->kind == IR_I32 ? (int32_t)constant_of(w, v, 0, NULL) : 0;
+  if (*more <= 0) {
+    *more = 0;
+    return to_i64(w, v->type, hdcpu_s(w, v));
+  }
+  const char *base = NULL;
+  constant_of(w, v, 0, &base);
+  return base ? hdcpu_ins(w, "sext i32 %s to i64", base) : "0";
 }
 
 /* Bytes that the uniform and affine indices, lane 0's, come to; the varying ones are left out. What is constant of it goes to
@@ -104,10 +145,7 @@ static const char *common_bytes(CpuWiden *w, const Axes *x, bool affine_too, int
       *off += hdir_const_i64(v) * x->size;
       continue;
     }
-    if (hdir_bits(v->type) == 32) v = base_of(v, &more);
-    bool lane = v->def && v->def->op == IR_tid && v->def->imm == w->inner_axis;
-    const char *at = lane ? w->lane0 : to_i64(w, v->type, hdcpu_s(w, v));
-    sum = plus(w, sum, scaled(w, at, stride));
+    sum = plus(w, sum, scaled(w, widened(w, v, &more), stride));
     if (stride && more)
       sum = plus(w, sum, times(w, stride, more));
     else
