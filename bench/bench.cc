@@ -55,7 +55,7 @@ std::vector<std::vector<double>> Alternate(int rounds, const std::vector<std::fu
   std::vector<std::vector<double>> t(runs.size());
   for (int i = 0; i <= rounds; i++)
     for (size_t n = 0; n < runs.size(); n++) {
-      size_t k = i % 2 ? runs.size() - 1 - n : n; // what a run finds in the caches is not always from the same one
+      size_t k = (n + i) % runs.size(); // what one leaves in the caches, another finds
       double start = clock();
       runs[k]();
       if (i > 0) t[k].push_back(clock() - start);

@@ -306,7 +306,7 @@ public:
   Result result() override { return Copy(sum_); }
 
 private:
-  enum : int64_t { BLOCKS = 2500, LANES = 16, N = BLOCKS * LANES * 256 };
+  enum : int64_t { BLOCKS = 250, LANES = 16, N = BLOCKS * LANES * 2560 };
   Floats x_{N}, part_{BLOCKS * LANES}, out_{LANES}, sum_{1};
 };
 
