@@ -6,7 +6,9 @@
 #include <map>
 
 #include "api_fixture.h"
+#include "heddle/algorithms.h"
 #include "heddle/sim.h"
+#include "heddle/sparse.h"
 
 namespace {
 
@@ -504,6 +506,48 @@ TEST_F(NoMemory, OfSimulations) {
   hd_sim_render_free(r);
   hd_sim_cloth_free(c);
   hd_sim_particles_free(p);
+  hd_stream_free(s);
+}
+
+TEST_F(NoMemory, OfAlgorithms) {
+  HdStream *s = nullptr;
+  ASSERT_EQ(hd_stream_new(ctx, cpu, HD_STREAM_SYNC, &s), HD_OK);
+  const int64_t n = 3000, one = 1, three = 3;
+  HdType i32 = hd_type_scalar(HD_I32);
+  HdArray keys, values, runs, lengths, count, place, row, b, x, block;
+  for (HdArray *a : {&keys, &values, &runs, &lengths}) ASSERT_EQ(hd_array_zeros(ctx, cpu, i32, 1, &n, a), HD_OK);
+  for (HdArray *a : {&count, &place}) ASSERT_EQ(hd_array_zeros(ctx, cpu, i32, 1, &one, a), HD_OK);
+  ASSERT_EQ(hd_array_zeros(ctx, cpu, i32, 1, &three, &row), HD_OK);
+  for (HdArray *a : {&b, &x, &block}) ASSERT_EQ(hd_array_zeros(ctx, cpu, f32, 1, &three, a), HD_OK);
+  for (int k = 0; k < 3; k++) {
+    static_cast<int32_t *>(row.data)[k] = k;
+    static_cast<float *>(block.data)[k] = static_cast<float *>(b.data)[k] = float(k + 1);
+  }
+  // Each with an object of its own, which has no kernels and no memory yet.
+  auto with = [&](const std::function<HdStatus(HdAlgorithms *)> &call) {
+    auto whole = [&] {
+      HdAlgorithms *a = nullptr;
+      HdStatus status = hd_algorithms_new(ctx, s, nullptr, &a);
+      if (status == HD_OK) status = call(a);
+      hd_algorithms_free(a);
+      return status;
+    };
+    ASSERT_EQ(whole(), HD_OK) << error(); // the kernels are in the cache from here on
+    EXPECT_GT(each("", whole), 5);
+  };
+  with([&](HdAlgorithms *a) { return hd_sort_pairs(a, keys, values, nullptr); });
+  with([&](HdAlgorithms *a) { return hd_reduce(a, HD_REDUCE_ARGMAX, keys, place); });
+  with([&](HdAlgorithms *a) { return hd_run_lengths(a, keys, runs, lengths, count); });
+  with([&](HdAlgorithms *a) {
+    HdSparse *m = nullptr, *twice = nullptr, *product = nullptr;
+    HdStatus status = hd_sparse_new(a, 3, 3, 1, row, row, block, &m);
+    if (status == HD_OK) status = hd_sparse_add(1, m, 1, m, &twice);
+    if (status == HD_OK) status = hd_sparse_multiply(m, twice, &product);
+    if (status == HD_OK) status = hd_solve_gmres(a, hd_sparse_operator(product), b, x, nullptr, nullptr);
+    for (HdSparse *each : {m, twice, product}) hd_sparse_free(each);
+    return status;
+  });
+  for (HdArray *a : {&keys, &values, &runs, &lengths, &count, &place, &row, &b, &x, &block}) hd_array_free(ctx, a);
   hd_stream_free(s);
 }
 
