@@ -23,6 +23,7 @@ typedef struct ApiCuda {
   HdError    why; /* there are none */
   CuDriver   driver;
   int64_t    keep; /* HdContextOptions.gpu_keep */
+  char       ptxas[256], ptxas_id[320]; /* its file, and what identifies it; "": the driver assembles */
   int32_t    count;
   CudaDevice device[API_NCUDA];
 } ApiCuda;

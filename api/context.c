@@ -75,6 +75,15 @@ static HdStatus open_cache(HdContext *ctx, const HdContextOptions *o) {
   return status;
 }
 
+/* What is not there is told, once: the driver assembles then. */
+static void choose_ptxas(HdContext *ctx, const char *name) {
+  ApiCuda *c = &ctx->cuda;
+  if (!name) name = getenv("HEDDLE_PTXAS");
+  if (!name || !*name) return;
+  if (!hdcu_ptxas_find(name, c->ptxas, sizeof c->ptxas, c->ptxas_id, sizeof c->ptxas_id))
+    hdapi_log(ctx, HD_LOG_WARNING, "no ptxas '%s'; the driver assembles", name);
+}
+
 static HdStatus start(HdContext *ctx, const HdContextOptions *o) {
   int32_t n = o->threads ? o->threads : hdrt_cores();
   if (!o->threads && n > RT_MAX_THREADS) n = RT_MAX_THREADS;
@@ -98,6 +107,7 @@ HdStatus hd_context_new(const HdContextOptions *options, HdContext **out) {
   ctx->log = o->log;
   ctx->log_user = o->log_user;
   ctx->cuda.keep = o->gpu_keep;
+  choose_ptxas(ctx, o->ptxas);
   hdb_arena_init(&ctx->arena, &ctx->mem);
   HdStatus status = start(ctx, o);
   if (status != HD_OK) {

@@ -12,6 +12,7 @@
 #include "backends/nvptx/nvptx.h"
 #include "ir/layout.h"
 #include "passes/passes.h"
+#include "runtime/hash.h"
 
 #ifndef HEDDLE_BUILD_ID
 #ifdef __has_include
@@ -118,10 +119,56 @@ static HdStatus put_fields(CodeJob *j) {
   return HD_OK;
 }
 
+/* --- machine code of a GPU, by ptxas --- */
+
+static HdStatus make_cubin(CodeJob *j, const RtArtifact *a, const char *fields, const char *target, RtEntryFile *out) {
+  HdContext *ctx = j->k->module->ctx;
+  void *code = NULL;
+  size_t size = 0;
+  double start = hdapi_ms();
+  HD_TRY(hdcu_ptxas_run(ctx->cuda.ptxas, target, a->code, a->code_size - 1, &ctx->mem, &ctx->err, &code, &size));
+  hdapi_log(ctx, HD_LOG_INFO, "kernel '%s' was assembled for %s in %.1f ms", a->sig.kernel, target, hdapi_ms() - start);
+  HdStatus status = hdrt_cache_put(&ctx->cache, RT_CACHE_CUBIN, fields, a->sig.kernel, target, code, size, &ctx->err);
+  *out = (RtEntryFile){.data = code, .size = size, .payload = {code, (uint8_t *)code + size, false}};
+  return status;
+}
+
+/* From the cache, or made now. */
+static HdStatus find_cubin(CodeJob *j, const RtArtifact *a, RtEntryFile *out) {
+  HdContext *ctx = j->k->module->ctx;
+  const char *target = ((const CudaDevice *)j->k->rt)->target;
+  char hash[33];
+  bool found = false;
+  hdrt_hash_hex(a->code, a->code_size, hash);
+  const char *fields =
+      hdb_printf(&j->scratch, "tier=cubin\nptx=%s\ntarget=%s\nptxas=%s\n", hash, target, ctx->cuda.ptxas_id);
+  HD_TRY(hdrt_cache_get(&ctx->cache, RT_CACHE_CUBIN, fields, &ctx->err, &found, out));
+  return found ? HD_OK : make_cubin(j, a, fields, target, out);
+}
+
+/* False, with the reason logged: the driver is to be given PTX. */
+static bool load_cubin(CodeJob *j, const RtArtifact *a) {
+  HdContext *ctx = j->k->module->ctx;
+  RtEntryFile file = {0};
+  RtArtifact machine = *a;
+  HdStatus status = find_cubin(j, a, &file);
+  if (status == HD_OK) {
+    machine.code = file.payload.at;
+    machine.code_size = (size_t)(file.payload.end - file.payload.at);
+    status = j->k->rt->ops->load(j->k->rt, &machine, &ctx->err, &j->code);
+  }
+  hdrt_entry_free(&ctx->cache, &file);
+  if (status == HD_OK) return true;
+  hdapi_log(ctx, HD_LOG_WARNING, "kernel '%s' goes to the driver as PTX: %s", a->sig.kernel, ctx->err.detail);
+  hdapi_begin(ctx);
+  return false;
+}
+
 static HdStatus load_code(CodeJob *j, const RtArtifact *a) {
   HdKernel *k = j->k;
   double start = hdapi_ms();
-  HD_TRY(k->rt->ops->load(k->rt, a, &k->module->ctx->err, &j->code));
+  bool loaded = on_gpu(j) && *k->module->ctx->cuda.ptxas && load_cubin(j, a);
+  if (!loaded) HD_TRY(k->rt->ops->load(k->rt, a, &k->module->ctx->err, &j->code));
   k->times.load += hdapi_ms() - start;
   return HD_OK;
 }

@@ -20,7 +20,7 @@ enum { FORMAT = 1, HEADER = 32, CHECKSUM_AT = 24 };
 enum { NAME_MAX_LEN = 96, SWEEP_EVERY = 64, KEEP_SECONDS = 60 * 24 * 3600, KEEP_TEMP_SECONDS = 24 * 3600 };
 #define LARGEST_FILE ((int64_t)256 << 20)
 
-static const char *const suffix[] = {"", ".code", ".source"};
+static const char *const suffix[] = {"", ".code", ".source", ".cubin"};
 
 static void warn_once(RtCache *c, const char *what, const char *path, int error) {
   if (c->warned) return;
@@ -244,7 +244,7 @@ static NameKind name_kind(const char *name, RtCacheKind *kind, char key[33]) {
   memcpy(key, name + 3, 32);
   key[32] = 0;
   const char *rest = name + 35;
-  for (*kind = RT_CACHE_CODE; *kind <= RT_CACHE_SOURCE; (*kind)++) {
+  for (*kind = RT_CACHE_CODE; *kind <= RT_CACHE_CUBIN; (*kind)++) {
     size_t n = strlen(suffix[*kind]);
     if (strncmp(rest, suffix[*kind], n) != 0) continue;
     if (rest[n] == 0) return ENTRY;

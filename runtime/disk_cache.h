@@ -17,6 +17,7 @@ HD_BEGIN_DECLS
 typedef enum RtCacheKind {
   RT_CACHE_CODE = 1, /* an artifact                                           */
   RT_CACHE_SOURCE,   /* what a source file becomes: its kernels, by their IR  */
+  RT_CACHE_CUBIN,    /* a GPU's machine code, of an artifact's PTX            */
 } RtCacheKind;
 
 #define RT_CACHE_LIMIT ((uint64_t)1 << 30) /* bytes on disk, unless something else is asked for */

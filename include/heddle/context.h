@@ -19,8 +19,10 @@ typedef struct HdContextOptions {
   void       *log_user;
   int64_t     gpu_keep;             /* bytes of each GPU's memory that are kept for reuse when arrays are freed; 0: a
                                        quarter of it; -1: none                                               */
+  const char *ptxas;                /* the CUDA toolkit's assembler, a path or a name in PATH, that makes a GPU's machine code of
+                                       kernels instead of the driver; NULL: $HEDDLE_PTXAS, else the driver; "": the driver */
 } HdContextOptions;
-#define HD_CONTEXT_OPTIONS_INIT { NULL, 0, NULL, false, NULL, NULL, 0 }
+#define HD_CONTEXT_OPTIONS_INIT { NULL, 0, NULL, false, NULL, NULL, 0, NULL }
 
 /* Make a context. `options` may be NULL and is copied.
  *

@@ -106,6 +106,15 @@ typedef struct CudaCode {
 HdStatus hdcu_load(RtDevice *d, const RtArtifact *a, HdError *err, RtCode *out);
 void     hdcu_unload(RtDevice *d, RtCode *code);
 
+/* --- the toolkit's assembler (ptxas.c) --- */
+
+/* A path, or a name to look for in PATH. `id` is the file's path, size and time. False if there is none. */
+bool     hdcu_ptxas_find(const char *name, char *path, size_t path_size, char *id, size_t id_size);
+/* PTX to machine code of `target`. What it says of PTX that it does not take is in the record, HD_ERR_COMPILE. *out is the
+ * caller's. */
+HdStatus hdcu_ptxas_run(const char *path, const char *target, const char *ptx, size_t size, const HdAllocator *mem,
+                        HdError *err, void **out, size_t *out_size);
+
 /* --- launches (cuda_launch.c); between enter and leave --- */
 
 /* `fault` is the address of a record, or 0. */

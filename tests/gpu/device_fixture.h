@@ -57,6 +57,9 @@ protected:
     options.cache_dir = cache.c_str();
     options.threads = 1;
     options.allocator = memory ? &memory->allocator : nullptr;
+    options.log = [](void *user, HdLogLevel, const char *text) { static_cast<Gpu *>(user)->log += text + std::string("\n"); };
+    options.log_user = this;
+    log.clear();
     ASSERT_EQ(hd_context_new(&options, &ctx), HD_OK);
     ASSERT_EQ(hd_device_find(ctx, "cpu", &cpu), HD_OK);
   }
@@ -123,6 +126,7 @@ protected:
 
   HdContextOptions options = HD_CONTEXT_OPTIONS_INIT;
   std::string cache; // empty: none
+  std::string log;   // what the context said
   HdContext *ctx = nullptr;
   HdStream *stream = nullptr;
   HdModule *module = nullptr;
