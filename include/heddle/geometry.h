@@ -1,8 +1,9 @@
-/* heddle/geometry.h -- spatial structures for kernels: trees of boxes and triangle meshes.
+/* heddle/geometry.h -- spatial structures for kernels: trees of boxes, triangle meshes, hash grids.
  *
  * A structure lives on the device of the stream that it was made with, and is changed in that stream's order. A kernel takes it as
- * a parameter of the struct with its name, `Bvh` or `Mesh`, and asks it with the functions of lib/geometry. Such a struct is
- * passed as its arrays, one argument each: hd_bvh_args and hd_mesh_args write them. Lengths have the unit of the points. Errors are written to the context's record.
+ * a parameter of the struct with its name, `Bvh`, `Mesh` or `HashGrid`, and asks it with the functions of lib/geometry. Such a
+ * struct is passed as its fields, one argument each, which hd_bvh_args and its like write. Lengths have the unit of the points.
+ * Errors are written to the context's record.
  */
 #ifndef HEDDLE_GEOMETRY_H
 #define HEDDLE_GEOMETRY_H
@@ -83,6 +84,36 @@ HD_API HdStatus hd_mesh_refit(HdMesh *m, HdArray points);
 HD_API int32_t  hd_mesh_args(const HdMesh *m, HdArg args[]);
 /* As of hd_mesh_new. */
 HD_API HdMeshReport hd_mesh_report(const HdMesh *m);
+
+/* --- hash grids (lib/geometry/hash_grid.hd) --- */
+
+typedef struct HdHashGrid HdHashGrid;
+
+typedef struct HdHashGridOptions {
+  float   cell;      /* the width of a cell: about the radius of queries                        */
+  int32_t dims[3];   /* cells along each axis, powers of two; space wraps around them           */
+  float   origin[3]; /* a corner of a cell                                                      */
+} HdHashGridOptions;
+#define HD_HASH_GRID_OPTIONS_INIT { 1, {64, 64, 64}, {0, 0, 0} }
+
+/* Make a grid without points. `options` may be NULL.
+ *
+ * Ownership  the caller owns *out, until hd_hash_grid_free; `stream` must outlive it.
+ * Errors     HD_ERR_ARG names the option that is out of range. */
+HD_API HdStatus hd_hash_grid_new(HdContext *ctx, HdStream *stream, const HdHashGridOptions *options, HdHashGrid **out);
+HD_API void     hd_hash_grid_free(HdHashGrid *g); /* waits for the stream; NULL is fine */
+/* Put these points (n x vec<f32, 3>, of the stream's device) in place of what was there, wherever they are; one that is not finite is
+ * found by nobody. On the device, in stream order; waits for the stream where more points need more memory.
+ *
+ * Ownership  the points are copied.
+ * Errors     HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE. */
+HD_API HdStatus hd_hash_grid_build(HdHashGrid *g, HdArray points);
+/* The grid as the arguments for a parameter of type HashGrid: HD_HASH_GRID_ARGS of them, which is what it returns. Lent until the
+ * next build or the end. */
+#define HD_HASH_GRID_ARGS 6
+HD_API int32_t  hd_hash_grid_args(const HdHashGrid *g, HdArg args[]);
+/* The numbers of the points, sorted by cell (n x i32), lent as the arguments are: for sorting what belongs to them. */
+HD_API HdArray  hd_hash_grid_ids(const HdHashGrid *g);
 
 HD_END_DECLS
 #endif
