@@ -73,9 +73,8 @@ static HdStatus fit(HdBvh *b, HdArray low, HdArray high) {
 
 /* --- building --- */
 
-static void free_arrays(HdBvh *b, HdArray of[]) {
-  for (int i = 0; i < NARRAYS; i++)
-    if (hd_array_free_on(b->stream, &of[i]) != HD_OK) hd_array_free(b->ctx, &of[i]);
+static void free_arrays(HdContext *ctx, HdArray of[]) {
+  for (int i = 0; i < NARRAYS; i++) hd_array_free(ctx, &of[i]);
 }
 
 /* Memory for a tree of this size; if there is none, the old tree stays. */
@@ -92,10 +91,11 @@ static HdStatus arrays(HdBvh *b, int64_t n, int64_t nnodes) {
   for (int i = 0; i < NARRAYS; i++) {
     HdStatus status = hd_array_new(b->ctx, hd_stream_device(b->stream), wanted[i].type, 1, &wanted[i].length, &made[i]);
     if (status == HD_OK) continue;
-    free_arrays(b, made);
+    free_arrays(b->ctx, made);
     return status;
   }
-  free_arrays(b, b->array);
+  for (int i = 0; i < NARRAYS; i++)
+    if (b->array[i].owner) HD_TRY(hd_array_free_on(b->stream, &b->array[i]));
   memcpy(b->array, made, sizeof made);
   b->n = n;
   b->nnodes = nnodes;
@@ -191,9 +191,8 @@ HdStatus hd_bvh_new(HdContext *ctx, HdStream *stream, const HdBvhOptions *option
 
 void hd_bvh_free(HdBvh *b) {
   if (!b) return;
-  hd_stream_wait(b->stream);
   hd_algorithms_free(b->algorithms);
-  for (int i = 0; i < NARRAYS; i++) hd_array_free(b->ctx, &b->array[i]);
+  free_arrays(b->ctx, b->array);
   hd_module_free(b->module);
   hdhost_release(b->ctx, b, sizeof *b);
 }

@@ -7,6 +7,7 @@
 enum { CELLS, STARTS, GATHER, NKERNELS };
 static const char *const kernel_names[] = {"cells", "starts", "gather_points", NULL};
 
+enum { START_CELLS = 64 }; /* const CELLS of hash_grid_build.hd */
 enum { FIRST, IDS, POINTS, KEYS, NARRAYS };
 
 struct HdHashGrid {
@@ -97,7 +98,6 @@ HdStatus hd_hash_grid_new(HdContext *ctx, HdStream *stream, const HdHashGridOpti
 
 void hd_hash_grid_free(HdHashGrid *g) {
   if (!g) return;
-  hd_stream_wait(g->stream);
   hd_algorithms_free(g->algorithms);
   for (int i = 0; i < NARRAYS; i++) hd_array_free(g->ctx, &g->array[i]);
   hd_module_free(g->module);
@@ -117,7 +117,7 @@ HdStatus hd_hash_grid_build(HdHashGrid *g, HdArray points) {
   HdSortOptions sort = HD_SORT_OPTIONS_INIT;
   sort.bits = g->bits;
   if (n > 1 && g->bits > 0) HD_TRY(hd_sort_pairs(g->algorithms, g->view[KEYS], g->view[IDS], &sort));
-  HD_TRY(HDHOST_RUN1(g->kernel[STARTS], g->stream, n + 1, key, hd_arg_i32((int32_t)g->array[FIRST].length[0] - 1),
+  HD_TRY(HDHOST_RUN1(g->kernel[STARTS], g->stream, (g->array[FIRST].length[0] + START_CELLS - 1) / START_CELLS, key,
                      hd_arg_array(&g->array[FIRST])));
   return HDHOST_RUN1(g->kernel[GATHER], g->stream, n, at, ids, hd_arg_array(&g->view[POINTS]));
 }

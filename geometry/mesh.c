@@ -177,7 +177,6 @@ HdStatus hd_mesh_new(HdContext *ctx, HdStream *stream, const HdMeshOptions *opti
 
 void hd_mesh_free(HdMesh *m) {
   if (!m) return;
-  hd_stream_wait(m->stream);
   HdArray *all[] = {&m->points,  &m->faces,     &m->low,      &m->high,  &m->triangles, &m->moments,
                     &m->normals, &m->edge_next, &m->clusters, &m->group, &m->first,     &m->corner};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_array_free(m->ctx, all[i]);

@@ -1,20 +1,14 @@
-/* sim/particles.c -- the host side of sim/particles.hd: sorts by cell, then steps, twice-buffered. */
+/* sim/particles.c -- the host side of sim/particles.hd: sorts by cell, then steps. */
 #include <math.h>
 #include <string.h>
 
+#include "heddle/geometry.h"
 #include "sim/sim.h"
 
-enum { COUNT_CELLS, SCAN_BLOCKS, SCAN_SUMS, SCAN_APPLY, SCATTER, SORT_CELLS, REORDER, STEP, ENERGIES, NKERNELS };
-static const char *const kernel_names[] = {"count_cells", "scan_blocks", "scan_sums", "scan_apply", "scatter",
-                                           "sort_cells",  "reorder",     "step",      "energies",   NULL};
+enum { REORDER, STEP, ENERGIES, NKERNELS };
+static const char *const kernel_names[] = {"reorder", "step", "energies", NULL};
 
-enum { SCAN_BLOCK = 256 }; /* const BLOCK of particles.hd */
-
-/* The structs of particles.hd, as C lays them out. */
-typedef struct Grid {
-  float lo[3], scale;
-  int32_t cells[3];
-} Grid;
+/* Of particles.hd, as C lays it out. */
 typedef struct Material {
   float radius, inv_mass, stiffness, damping, friction;
 } Material;
@@ -25,14 +19,12 @@ struct HdSimParticles {
   HdModule *module;
   HdKernel *kernel[NKERNELS];
   HdSimParticlesOptions options;
-  Grid grid;
+  HdHashGrid *grid; /* holds the positions in its order */
   Material material;
-  int64_t n, cells, blocks;
-  HdArray x, v, id; /* the state                                 */
-  HdArray x_sorted, v_sorted, id_sorted;
-  HdArray cell, order;             /* (n)                                       */
-  HdArray count, first, next, sum; /* (cells), (cells + 1), (cells), (blocks)   */
-  HdArray energy;                  /* (n)                                       */
+  int64_t n;
+  HdArray x, v, id;            /* the state            */
+  HdArray v_sorted, id_sorted; /* in the grid's order  */
+  HdArray energy;
 };
 
 static HdStatus bad(HdContext *ctx, const char *arg, const char *detail) {
@@ -40,7 +32,7 @@ static HdStatus bad(HdContext *ctx, const char *arg, const char *detail) {
 }
 
 static HdStatus check_options(HdContext *ctx, const HdSimParticlesOptions *o, int64_t n) {
-  if (n < 0 || n > INT32_MAX) return bad(ctx, "n", "wanted 0 to 2147483647 particles");
+  if (n < 0 || n >= INT32_MAX) return bad(ctx, "n", "wanted 0 to 2147483646 particles");
   if (!(o->radius > 0)) return bad(ctx, "options.radius", "wanted a positive length");
   if (!(o->density > 0)) return bad(ctx, "options.density", "wanted a positive density");
   if (!(o->stiffness > 0)) return bad(ctx, "options.stiffness", "wanted a positive stiffness");
@@ -53,16 +45,13 @@ static HdStatus check_options(HdContext *ctx, const HdSimParticlesOptions *o, in
   return HD_OK;
 }
 
-static void make_grid(HdSimParticles *p) {
+/* Cells of a diameter, enough for the box if that is not too many: then far ones share. */
+static HdStatus make_grid(HdSimParticles *p) {
   const HdSimParticlesOptions *o = &p->options;
-  p->grid.scale = 1 / (2.0001f * o->radius);
-  p->cells = 1;
-  for (int a = 0; a < 3; a++) {
-    p->grid.lo[a] = o->lo[a];
-    p->grid.cells[a] = (int32_t)floorf((o->hi[a] - o->lo[a]) * p->grid.scale) + 1;
-    p->cells *= p->grid.cells[a];
-  }
-  p->blocks = (p->cells + SCAN_BLOCK - 1) / SCAN_BLOCK;
+  HdHashGridOptions grid = {2.0001f * o->radius, {1, 1, 1}, {o->lo[0], o->lo[1], o->lo[2]}};
+  for (int a = 0; a < 3; a++)
+    while (grid.dims[a] * grid.cell < o->hi[a] - o->lo[a] && grid.dims[a] < 256) grid.dims[a] *= 2;
+  return hd_hash_grid_new(p->ctx, p->stream, &grid, &p->grid);
 }
 
 /* The dashpot that gives a linear spring the coefficient of restitution e between two equal masses. */
@@ -80,13 +69,8 @@ static HdStatus make_arrays(HdSimParticles *p, HdDevice device) {
     HdArray *array;
     HdType type;
     int64_t length;
-  } all[] = {{&p->x, vec3, p->n},        {&p->v, vec3, p->n},
-             {&p->id, i32, p->n},        {&p->x_sorted, vec3, p->n},
-             {&p->v_sorted, vec3, p->n}, {&p->id_sorted, i32, p->n},
-             {&p->cell, i32, p->n},      {&p->order, i32, p->n},
-             {&p->count, i32, p->cells}, {&p->first, i32, p->cells + 1},
-             {&p->next, i32, p->cells},  {&p->sum, i32, p->blocks},
-             {&p->energy, f32, p->n}};
+  } all[] = {{&p->x, vec3, p->n},        {&p->v, vec3, p->n},        {&p->id, i32, p->n},
+             {&p->v_sorted, vec3, p->n}, {&p->id_sorted, i32, p->n}, {&p->energy, f32, p->n}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     HD_TRY(hd_array_zeros(p->ctx, device, all[i].type, 1, &all[i].length, all[i].array));
   return HD_OK;
@@ -95,6 +79,7 @@ static HdStatus make_arrays(HdSimParticles *p, HdDevice device) {
 static HdStatus start(HdSimParticles *p, HdDevice device, const float x[]) {
   HD_TRY(
       hdhost_load(p->ctx, "sim/particles.hd", hdsim_source("particles"), device, kernel_names, &p->module, p->kernel));
+  HD_TRY(make_grid(p));
   HD_TRY(make_arrays(p, device));
   if (p->n == 0) return HD_OK;
   HostView v;
@@ -118,7 +103,6 @@ HdStatus hd_sim_particles_new(HdContext *ctx, HdStream *stream, const HdSimParti
   p->stream = stream;
   p->options = *options;
   p->n = n;
-  make_grid(p);
   make_material(p);
   HdStatus status = start(p, device, x);
   if (status == HD_OK)
@@ -130,37 +114,31 @@ HdStatus hd_sim_particles_new(HdContext *ctx, HdStream *stream, const HdSimParti
 
 void hd_sim_particles_free(HdSimParticles *p) {
   if (!p) return;
-  HdArray *all[] = {&p->x,     &p->v,     &p->id,    &p->x_sorted, &p->v_sorted, &p->id_sorted, &p->cell,
-                    &p->order, &p->count, &p->first, &p->next,     &p->sum,      &p->energy};
+  hd_hash_grid_free(p->grid);
+  HdArray *all[] = {&p->x, &p->v, &p->id, &p->v_sorted, &p->id_sorted, &p->energy};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_array_free(p->ctx, all[i]);
   hd_module_free(p->module);
   hdhost_release(p->ctx, p, sizeof *p);
 }
 
-static HdStatus sort(HdSimParticles *p) {
-  HdArg grid = hd_arg_value(hd_type_struct(sizeof(Grid)), &p->grid);
-  HdArg x = hd_arg_array(&p->x), v = hd_arg_array(&p->v), id = hd_arg_array(&p->id), cell = hd_arg_array(&p->cell);
-  HdArg count = hd_arg_array(&p->count), sum = hd_arg_array(&p->sum), first = hd_arg_array(&p->first);
-  HdArg next = hd_arg_array(&p->next), order = hd_arg_array(&p->order);
-  HD_TRY(hd_array_clear(p->stream, p->count));
-  HD_TRY(HDHOST_RUN1(p->kernel[COUNT_CELLS], p->stream, p->n, x, grid, cell, count));
-  HD_TRY(HDHOST_RUN1(p->kernel[SCAN_BLOCKS], p->stream, p->blocks, count, sum));
-  HD_TRY(HDHOST_RUN1(p->kernel[SCAN_SUMS], p->stream, 1, sum));
-  HD_TRY(HDHOST_RUN1(p->kernel[SCAN_APPLY], p->stream, p->blocks, count, sum, first, next));
-  HD_TRY(HDHOST_RUN1(p->kernel[SCATTER], p->stream, p->n, cell, next, order));
-  HD_TRY(HDHOST_RUN1(p->kernel[SORT_CELLS], p->stream, p->cells, first, order));
-  return HDHOST_RUN1(p->kernel[REORDER], p->stream, p->n, order, x, v, id, hd_arg_array(&p->x_sorted),
-                     hd_arg_array(&p->v_sorted), hd_arg_array(&p->id_sorted));
-}
-
 static HdStatus step(HdSimParticles *p, float dt) {
-  HD_TRY(sort(p));
   const HdSimParticlesOptions *o = &p->options;
-  HD_TRY(HDHOST_RUN1(p->kernel[STEP], p->stream, p->n, hd_arg_array(&p->x_sorted), hd_arg_array(&p->v_sorted),
-                     hd_arg_array(&p->first), hd_arg_value(hd_type_struct(sizeof(Grid)), &p->grid),
-                     hd_arg_value(hd_type_struct(sizeof(Material)), &p->material), hdhost_vec(3, o->lo),
-                     hdhost_vec(3, o->hi), hdhost_vec(4, o->ball), hdhost_vec(3, o->gravity), hd_arg_f32(dt),
-                     hd_arg_array(&p->x), hd_arg_array(&p->v)));
+  HD_TRY(hd_hash_grid_build(p->grid, p->x));
+  HdArray order = hd_hash_grid_ids(p->grid);
+  HD_TRY(HDHOST_RUN1(p->kernel[REORDER], p->stream, p->n, hd_arg_array(&order), hd_arg_array(&p->v),
+                     hd_arg_array(&p->id), hd_arg_array(&p->v_sorted), hd_arg_array(&p->id_sorted)));
+  HdArg args[HD_HASH_GRID_ARGS + 9];
+  int32_t n = hd_hash_grid_args(p->grid, args);
+  args[n++] = hd_arg_array(&p->v_sorted);
+  args[n++] = hd_arg_value(hd_type_struct(sizeof(Material)), &p->material);
+  args[n++] = hdhost_vec(3, o->lo);
+  args[n++] = hdhost_vec(3, o->hi);
+  args[n++] = hdhost_vec(4, o->ball);
+  args[n++] = hdhost_vec(3, o->gravity);
+  args[n++] = hd_arg_f32(dt);
+  args[n++] = hd_arg_array(&p->x);
+  args[n++] = hd_arg_array(&p->v);
+  HD_TRY(hd_launch(p->kernel[STEP], p->stream, 1, &p->n, n, args));
   HdArray id = p->id;
   p->id = p->id_sorted;
   p->id_sorted = id;

@@ -29,12 +29,12 @@ typedef struct HdBvhOptions {
 /* Make a tree over the boxes from low[i] to high[i] (n x vec<f32, 3> both, of the stream's device). No query meets a box that
  * is not finite or whose low is above its high. None at all are fine. `options` may be NULL.
  *
- * Ownership  the caller owns *out, until hd_bvh_free; `stream` must outlive it; the arrays are borrowed for the call.
+ * Ownership  the caller owns *out, until hd_bvh_free, at which the stream must be done with it; the arrays are borrowed for the call.
  * Order      HD_BVH_SAH waits for the stream.
  * Errors     HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE, HD_ERR_ARG name what is wrong; more than 2^28 boxes are HD_ERR_SHAPE. */
 HD_API HdStatus hd_bvh_new(HdContext *ctx, HdStream *stream, const HdBvhOptions *options, HdArray low, HdArray high,
                            HdBvh **out);
-HD_API void     hd_bvh_free(HdBvh *b); /* waits for the stream; NULL is fine */
+HD_API void     hd_bvh_free(HdBvh *b); /* NULL is fine */
 /* Boxes that moved, in the same number: the tree keeps its form. On the device, in stream order. */
 HD_API HdStatus hd_bvh_refit(HdBvh *b, HdArray low, HdArray high);
 /* Boxes of any number: the tree is made anew, as by hd_bvh_new. */
@@ -69,13 +69,13 @@ typedef struct HdMeshReport {
  * both on the stream's device. Points in the same place are one point where faces are asked for their neighbours. No faces at
  * all are fine: queries find nothing. `options` may be NULL.
  *
- * Ownership  the caller owns *out, until hd_mesh_free; `stream` must outlive it; the arrays are copied.
+ * Ownership  the caller owns *out, until hd_mesh_free, at which the stream must be done with it; the arrays are copied.
  * Order      waits for the stream.
  * Errors     HD_ERR_ARG names the first face with a point that is not there; HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE as
  *            hd_bvh_new. */
 HD_API HdStatus hd_mesh_new(HdContext *ctx, HdStream *stream, const HdMeshOptions *options, HdArray points, HdArray faces,
                             HdMesh **out);
-HD_API void     hd_mesh_free(HdMesh *m); /* waits for the stream; NULL is fine */
+HD_API void     hd_mesh_free(HdMesh *m); /* NULL is fine */
 /* Points that moved, in the same number. On the device, in stream order; until then queries see the old ones. Which points are
  * in one place stays as it was. */
 HD_API HdStatus hd_mesh_refit(HdMesh *m, HdArray points);
@@ -98,10 +98,10 @@ typedef struct HdHashGridOptions {
 
 /* Make a grid without points. `options` may be NULL.
  *
- * Ownership  the caller owns *out, until hd_hash_grid_free; `stream` must outlive it.
+ * Ownership  the caller owns *out, until hd_hash_grid_free, at which the stream must be done with it.
  * Errors     HD_ERR_ARG names the option that is out of range. */
 HD_API HdStatus hd_hash_grid_new(HdContext *ctx, HdStream *stream, const HdHashGridOptions *options, HdHashGrid **out);
-HD_API void     hd_hash_grid_free(HdHashGrid *g); /* waits for the stream; NULL is fine */
+HD_API void     hd_hash_grid_free(HdHashGrid *g); /* NULL is fine */
 /* Put these points (n x vec<f32, 3>, of the stream's device) in place of what was there, wherever they are; one that is not finite is
  * found by nobody. On the device, in stream order; waits for the stream where more points need more memory.
  *

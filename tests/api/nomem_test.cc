@@ -7,6 +7,7 @@
 
 #include "api_fixture.h"
 #include "heddle/algorithms.h"
+#include "heddle/geometry.h"
 #include "heddle/sim.h"
 #include "heddle/sparse.h"
 
@@ -506,6 +507,53 @@ TEST_F(NoMemory, OfSimulations) {
   hd_sim_render_free(r);
   hd_sim_cloth_free(c);
   hd_sim_particles_free(p);
+  hd_stream_free(s);
+}
+
+TEST_F(NoMemory, OfGeometry) {
+  HdStream *s = nullptr;
+  ASSERT_EQ(hd_stream_new(ctx, cpu, HD_STREAM_SYNC, &s), HD_OK);
+  const int64_t npoints = 4, nfaces = 4;
+  float x[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+  int32_t f[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+  HdArray points, faces;
+  ASSERT_EQ(hd_array_borrow(ctx, cpu, hd_type_vec(HD_F32, 3), 1, &npoints, nullptr, x, &points), HD_OK);
+  ASSERT_EQ(hd_array_borrow(ctx, cpu, hd_type_vec(HD_I32, 3), 1, &nfaces, nullptr, f, &faces), HD_OK);
+  HdBvh *b = nullptr;
+  HdMesh *m = nullptr;
+  HdHashGrid *g = nullptr;
+  HdBvhOptions sorted = HD_BVH_OPTIONS_INIT;
+  sorted.builder = HD_BVH_MORTON;
+  sorted.leaf = 1;
+  HdBvhOptions host = HD_BVH_OPTIONS_INIT;
+  HdHashGridOptions small = HD_HASH_GRID_OPTIONS_INIT;
+  small.dims[0] = small.dims[1] = small.dims[2] = 4;
+  auto mesh = [&] { return hd_mesh_new(ctx, s, nullptr, points, faces, &m); };
+  auto grid = [&] {
+    HdStatus status = hd_hash_grid_new(ctx, s, &small, &g);
+    if (status == HD_OK && (status = hd_hash_grid_build(g, points)) != HD_OK) hd_hash_grid_free(g);
+    return status;
+  };
+  auto with = [&](const HdBvhOptions *o) {
+    auto tree = [&, o] { return hd_bvh_new(ctx, s, o, points, points, &b); };
+    ASSERT_EQ(tree(), HD_OK) << error(); // its kernels are in the cache now
+    hd_bvh_free(b);
+    EXPECT_GT(each("", tree, [&] { hd_bvh_free(b); }), 10);
+    ASSERT_EQ(tree(), HD_OK);
+    HdArray two = points;
+    two.length[0] = 2;
+    bool less = false;
+    each("", [&] { return hd_bvh_rebuild(b, less ? points : two, less ? points : two); }, [&] { less = !less; });
+    hd_bvh_free(b);
+  };
+  with(&host);
+  with(&sorted);
+  ASSERT_EQ(mesh(), HD_OK) << error();
+  hd_mesh_free(m);
+  EXPECT_GT(each("", mesh, [&] { hd_mesh_free(m); }), 20);
+  ASSERT_EQ(grid(), HD_OK) << error();
+  hd_hash_grid_free(g);
+  EXPECT_GT(each("", grid, [&] { hd_hash_grid_free(g); }), 10);
   hd_stream_free(s);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<fs::path> Files() {
   std::vector<fs::path> files;
-  for (const char *root : {"algorithms", "sim", "bench", "examples", "tests/diff/kernels"}) {
+  for (const char *root : {"algorithms", "geometry", "sim", "bench", "examples", "tests/diff/kernels"}) {
     if (!fs::exists(root)) continue;
     for (const auto &f : fs::recursive_directory_iterator(root))
       if (f.path().extension() == ".hd") files.push_back(f.path());
