@@ -124,10 +124,10 @@ static void let_go(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
 
 /* "512 MiB" */
 static const char *bytes_text(size_t n, char out[24]) {
-  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   double x = (double)n;
   int u = 0;
-  for (; x >= 1024 && u < 3; u++) x /= 1024;
+  for (; x >= 1024 && u < 4; u++) x /= 1024;
   snprintf(out, 24, u ? "%.4g %s" : "%.0f %s", x, units[u]);
   return out;
 }
