@@ -1,10 +1,12 @@
-/* algorithms/sparse.c -- the host side of algorithms/sparse.hd: terms are sorted by place, runs of one place become elements. */
+/* algorithms/sparse.c -- the host side of algorithms/sparse.hd: making matrices from triplets and from one another. */
 #include <stdio.h>
 
 #include "algorithms/room.h"
 
 /* Rows of one thread: on the host enough that starting it costs little beside them. */
 enum { ROWS_CPU = 32, ROWS_GPU = 1 };
+/* Terms of a product's row up to which it is sorted by itself, by insertion. */
+enum { ROW_TERMS = 128 };
 
 HdStatus hdalg_sparse_kernel(HdAlgorithms *a, const char *name, int32_t edge, HdScalar scalar, HdKernel **out) {
   char full[64], number[16] = "";
@@ -29,18 +31,42 @@ static HdStatus make(HdAlgorithms *a, int64_t rows, int64_t cols, int32_t edge, 
   return HD_OK;
 }
 
-static HdStatus make_arrays(HdSparse *m, int64_t count) {
+static HdStatus make_offsets(HdSparse *m) {
+  int64_t n = m->rows + 1;
+  return hd_array_new(m->a->ctx, m->a->device, hd_type_scalar(HD_I32), 1, &n, &m->offset);
+}
+
+static HdStatus make_elements(HdSparse *m, int64_t count) {
   HdAlgorithms *a = m->a;
-  int64_t offsets = m->rows + 1, scalars = count * size_of(m);
-  HdType i32 = hd_type_scalar(HD_I32);
+  int64_t scalars = count * size_of(m);
   m->count = count;
   if (scalars > INT32_MAX)
     return hdalg_fail(a, HD_ERR_UNSUPPORTED, "hd_sparse_new", "", "wanted fewer than 2^31 scalars, got %lld",
                       (long long)scalars);
-  HD_TRY(hd_array_new(a->ctx, a->device, i32, 1, &offsets, &m->offset));
-  HD_TRY(hd_array_new(a->ctx, a->device, i32, 1, &count, &m->column));
+  HD_TRY(hd_array_new(a->ctx, a->device, hd_type_scalar(HD_I32), 1, &count, &m->column));
   return hd_array_new(a->ctx, a->device, hd_type_scalar(m->scalar), 1, &scalars, &m->value);
 }
+
+static int32_t rows_each(const HdAlgorithms *a) { return a->device.kind == HD_DEVICE_CUDA ? ROWS_GPU : ROWS_CPU; }
+
+/* Kernel `name`, for all rows of m: `each` of them by one thread. */
+#define BY_ROWS(m, name, ...)                                                                                          \
+  do {                                                                                                                 \
+    HdKernel *by_rows_kernel_;                                                                                         \
+    int32_t each_ = rows_each((m)->a);                                                                                 \
+    HD_TRY(kernel((m)->a, (name), &by_rows_kernel_));                                                                  \
+    HD_TRY(HDHOST_RUN2(by_rows_kernel_, (m)->a->stream, ((m)->rows + each_ - 1) / each_, 1, __VA_ARGS__));             \
+  } while (0)
+
+/* Kernel `name` on n threads. */
+#define BY_THREADS(a, name, n, ...)                                                                                    \
+  do {                                                                                                                 \
+    HdKernel *by_threads_kernel_;                                                                                      \
+    HD_TRY(kernel((a), (name), &by_threads_kernel_));                                                                  \
+    HD_TRY(HDHOST_RUN1(by_threads_kernel_, (a)->stream, (n), __VA_ARGS__));                                            \
+  } while (0)
+
+static HdArg arg(const HdArray *x) { return hd_arg_array(x); }
 
 /* Gives the matrix away, or ends it. */
 static HdStatus finish(HdSparse *m, HdStatus status, HdSparse **out) {
@@ -75,18 +101,6 @@ HdArray hd_sparse_values(const HdSparse *m) { return lend(m->value); }
 
 /* --- terms to elements --- */
 
-/* `count` terms: their keys, what they are, and then, for each element, where its terms begin. */
-typedef struct Terms {
-  HdArray key, term, unique, start;
-  int64_t count;
-} Terms;
-
-static HdStatus make_terms(HdAlgorithms *a, HdScalar term, int64_t count, Terms *out) {
-  out->count = count;
-  HD_TRY(hdalg_scratch(a, ALG_SP_KEY, hd_type_scalar(HD_U64), count, &out->key));
-  return hdalg_scratch(a, ALG_SP_TERM, hd_type_scalar(term), count, &out->term);
-}
-
 /* A number of the device; waits. */
 static HdStatus read_number(HdAlgorithms *a, HdArray x, int64_t *out) {
   HostView v;
@@ -95,46 +109,66 @@ static HdStatus read_number(HdAlgorithms *a, HdArray x, int64_t *out) {
   return hdhost_unview(a->ctx, &v, false);
 }
 
-static int32_t bits_of(int64_t rows, int64_t cols) {
-  uint64_t last = (uint64_t)rows * (uint64_t)cols - 1;
+/* For numbers from 0 to below n. */
+static int32_t bits_for(int64_t n) {
   int32_t bits = 1;
-  while (bits < 64 && last >> bits) bits++;
+  while (bits < 32 && (n - 1) >> bits) bits++;
   return bits;
 }
 
-/* Sort the terms, and make the matrix's arrays with offsets and columns. */
+/* `count` terms: their keys, what they are, and then, for each element, where its terms begin. */
+typedef struct Terms {
+  HdArray key, term, start;
+  int64_t count;
+  int32_t shift; /* bits of a key's column */
+} Terms;
+
+static HdStatus make_terms(const HdSparse *m, HdScalar key, HdScalar term, int64_t count, Terms *out) {
+  out->count = count;
+  out->shift = bits_for(m->cols);
+  HD_TRY(hdalg_scratch(m->a, ALG_SP_KEY, hd_type_scalar(key), count, &out->key));
+  return hdalg_scratch(m->a, ALG_SP_TERM, hd_type_scalar(term), count, &out->term);
+}
+
+/* Sort the terms by u64 keys, and make the matrix's arrays with offsets and columns. */
 static HdStatus collect(HdSparse *m, Terms *t) {
   HdAlgorithms *a = m->a;
   HdType i32 = hd_type_scalar(HD_I32);
-  HdArray lengths, count;
-  HdKernel *offsets, *columns;
+  HdArray unique, lengths, count;
   int64_t found = 0;
-  HD_TRY(hdalg_scratch(a, ALG_SP_UNIQUE, t->key.type, t->count, &t->unique));
+  HD_TRY(hdalg_scratch(a, ALG_SP_UNIQUE, t->key.type, t->count, &unique));
   HD_TRY(hdalg_scratch(a, ALG_SP_LENGTHS, i32, t->count, &lengths));
   HD_TRY(hdalg_scratch(a, ALG_SP_COUNT, i32, 1, &count));
   if (t->count > 0) {
-    HdSortOptions o = {0, bits_of(m->rows, m->cols), false};
+    HdSortOptions o = {0, t->shift + bits_for(m->rows), false};
     HD_TRY(hd_sort_pairs(a, t->key, t->term, &o));
-    HD_TRY(hd_run_lengths(a, t->key, t->unique, lengths, count));
+    HD_TRY(hd_run_lengths(a, t->key, unique, lengths, count));
     HD_TRY(read_number(a, count, &found));
   }
-  HD_TRY(make_arrays(m, found));
+  HD_TRY(make_offsets(m));
+  HD_TRY(make_elements(m, found));
   HD_TRY(hdalg_scratch(a, ALG_SP_START, i32, found + 1, &t->start));
   HD_TRY(hdalg_scan(a, HD_SCAN_EXCLUSIVE, hdalg_part(lengths, 0, found), t->start));
-  t->unique = hdalg_part(t->unique, 0, found);
-  HdArg cols = hd_arg_i32((int32_t)m->cols), unique = hd_arg_array(&t->unique);
-  HD_TRY(kernel(a, "row_offsets", &offsets));
-  HD_TRY(kernel(a, "key_columns", &columns));
-  HD_TRY(HDHOST_RUN1(offsets, a->stream, m->rows + 1, unique, cols, hd_arg_array(&m->offset)));
-  return HDHOST_RUN1(columns, a->stream, found, unique, cols, hd_arg_array(&m->column));
+  if (found == 0) return hd_array_clear(a->stream, m->offset);
+  HdArray key = hdalg_part(unique, 0, found);
+  BY_THREADS(a, "key_offsets", found, arg(&key), hd_arg_i32(t->shift), arg(&m->offset));
+  BY_THREADS(a, "key_columns", found, arg(&key), hd_arg_i32(t->shift), arg(&m->column));
+  return HD_OK;
 }
 
 /* The row of each element. */
 static HdStatus element_rows(const HdSparse *m, HdArray *row) {
-  HdKernel *k;
   HD_TRY(hdalg_scratch(m->a, ALG_SP_ROW, hd_type_scalar(HD_I32), m->count, row));
-  HD_TRY(kernel(m->a, "element_rows", &k));
-  return HDHOST_RUN1(k, m->a->stream, m->count, hd_arg_array(&m->offset), hd_arg_array(row));
+  BY_ROWS(m, "element_rows", arg(&m->offset), hd_arg_i32(each_), arg(row));
+  return HD_OK;
+}
+
+/* Counts of all rows to offsets, and room for the elements; waits. */
+static HdStatus make_counted(HdSparse *m, HdArray counts) {
+  int64_t count = 0;
+  HD_TRY(hdalg_scan(m->a, HD_SCAN_EXCLUSIVE, counts, m->offset));
+  HD_TRY(read_number(m->a, hdalg_part(m->offset, m->rows, 1), &count));
+  return make_elements(m, count);
 }
 
 /* --- from triplets --- */
@@ -171,21 +205,20 @@ static HdStatus from_triplets(HdSparse *m, HdArray row, HdArray col, HdArray val
   int64_t n = row.length[0], outside = 0;
   Terms t;
   HdArray count;
-  HdKernel *keys, *sum;
-  HD_TRY(make_terms(a, HD_U32, n, &t));
+  HdKernel *sum;
+  HD_TRY(make_terms(m, HD_U64, HD_U32, n, &t));
   HD_TRY(hdalg_scratch(a, ALG_SP_COUNT, hd_type_scalar(HD_I32), 1, &count));
   HD_TRY(hd_array_clear(a->stream, count));
-  HD_TRY(kernel(a, "triplet_keys", &keys));
-  HD_TRY(HDHOST_RUN1(keys, a->stream, n, hd_arg_array(&row), hd_arg_array(&col), hd_arg_i32((int32_t)m->rows),
-                     hd_arg_i32((int32_t)m->cols), hd_arg_array(&t.key), hd_arg_array(&t.term), hd_arg_array(&count)));
+  BY_THREADS(a, "triplet_keys", n, arg(&row), arg(&col), hd_arg_i32((int32_t)m->rows), hd_arg_i32((int32_t)m->cols),
+             hd_arg_i32(t.shift), arg(&t.key), arg(&t.term), arg(&count));
   HD_TRY(read_number(a, count, &outside));
   if (outside)
     return hdalg_fail(a, HD_ERR_ARG, "hd_sparse_new", "row, col", "triplet %lld lies outside of %lld x %lld blocks",
                       (long long)(n - outside), (long long)m->rows, (long long)m->cols);
   HD_TRY(collect(m, &t));
   HD_TRY(hdalg_sparse_kernel(a, "gather_sum", 0, m->scalar, &sum));
-  return HDHOST_RUN1(sum, a->stream, m->value.length[0], hd_arg_array(&values), hd_arg_array(&t.term),
-                     hd_arg_array(&t.start), hd_arg_i32((int32_t)size_of(m)), hd_arg_array(&m->value));
+  return HDHOST_RUN1(sum, a->stream, m->value.length[0], arg(&values), arg(&t.term), arg(&t.start),
+                     hd_arg_i32((int32_t)size_of(m)), arg(&m->value));
 }
 
 HdStatus hd_sparse_new(HdAlgorithms *a, int64_t rows, int64_t cols, int32_t block, HdArray row, HdArray col,
@@ -201,20 +234,27 @@ HdStatus hd_sparse_new(HdAlgorithms *a, int64_t rows, int64_t cols, int32_t bloc
 
 /* --- from one matrix --- */
 
+/* Elements stand by rows already: a stable sort by columns is all. */
 static HdStatus transpose(const HdSparse *x, HdSparse *m) {
   HdAlgorithms *a = m->a;
   Terms t;
   HdArray row;
-  HdKernel *keys, *gather;
-  HD_TRY(make_terms(a, HD_U32, x->count, &t));
+  HdKernel *gather;
+  HD_TRY(make_offsets(m));
+  HD_TRY(make_elements(m, x->count));
+  if (x->count == 0) return hd_array_clear(a->stream, m->offset);
+  HD_TRY(make_terms(m, HD_I32, HD_I32, x->count, &t));
   HD_TRY(element_rows(x, &row));
-  HD_TRY(kernel(a, "transposed_keys", &keys));
-  HD_TRY(HDHOST_RUN1(keys, a->stream, x->count, hd_arg_array(&row), hd_arg_array(&x->column),
-                     hd_arg_i32((int32_t)x->rows), hd_arg_array(&t.key), hd_arg_array(&t.term)));
-  HD_TRY(collect(m, &t));
+  HD_TRY(hd_array_copy(a->stream, x->column, t.key));
+  BY_THREADS(a, "count_up", x->count, arg(&t.term));
+  t.key.type = t.term.type = hd_type_scalar(HD_U32);
+  HdSortOptions o = {0, bits_for(x->cols), false};
+  HD_TRY(hd_sort_pairs(a, t.key, t.term, &o));
+  BY_THREADS(a, "row_offsets", x->count, arg(&t.key), arg(&m->offset));
+  BY_THREADS(a, "picked_columns", x->count, arg(&row), arg(&t.term), arg(&m->column));
   HD_TRY(hdalg_sparse_kernel(a, "gather_transposed", 0, m->scalar, &gather));
-  return HDHOST_RUN1(gather, a->stream, m->value.length[0], hd_arg_array(&x->value), hd_arg_array(&t.term),
-                     hd_arg_i32(m->edge), hd_arg_array(&m->value));
+  return HDHOST_RUN1(gather, a->stream, m->value.length[0], arg(&x->value), arg(&t.term), hd_arg_i32(m->edge),
+                     arg(&m->value));
 }
 
 HdStatus hd_sparse_transpose(const HdSparse *x, HdSparse **out) {
@@ -226,16 +266,16 @@ HdStatus hd_sparse_transpose(const HdSparse *x, HdSparse **out) {
 static HdStatus to_csr(const HdSparse *x, HdSparse *m) {
   HdAlgorithms *a = m->a;
   HdArray row;
-  HdKernel *offsets, *elements;
-  HD_TRY(make_arrays(m, x->value.length[0]));
+  HdKernel *elements;
+  HD_TRY(make_offsets(m));
+  HD_TRY(make_elements(m, x->value.length[0]));
   HD_TRY(element_rows(x, &row));
-  HD_TRY(kernel(a, "csr_offsets", &offsets));
-  HD_TRY(hdalg_sparse_kernel(a, "csr_elements", 0, m->scalar, &elements));
   if (x->rows == 0) return hd_array_clear(a->stream, m->offset);
-  HdArg edge = hd_arg_i32(x->edge), offset = hd_arg_array(&x->offset);
-  HD_TRY(HDHOST_RUN1(offsets, a->stream, m->rows + 1, offset, edge, hd_arg_array(&m->offset)));
-  return HDHOST_RUN1(elements, a->stream, m->count, offset, hd_arg_array(&row), hd_arg_array(&x->column),
-                     hd_arg_array(&x->value), edge, hd_arg_array(&m->column), hd_arg_array(&m->value));
+  HdArg edge = hd_arg_i32(x->edge);
+  BY_THREADS(a, "csr_offsets", m->rows + 1, arg(&x->offset), edge, arg(&m->offset));
+  HD_TRY(hdalg_sparse_kernel(a, "csr_elements", 0, m->scalar, &elements));
+  return HDHOST_RUN1(elements, a->stream, m->count, arg(&x->offset), arg(&row), arg(&x->column), arg(&x->value), edge,
+                     arg(&m->column), arg(&m->value));
 }
 
 HdStatus hd_sparse_to_csr(const HdSparse *x, HdSparse **out) {
@@ -246,13 +286,13 @@ HdStatus hd_sparse_to_csr(const HdSparse *x, HdSparse **out) {
 
 static HdStatus jacobi(const HdSparse *x, HdSparse *m) {
   HdAlgorithms *a = m->a;
-  HdKernel *count, *invert;
-  HD_TRY(make_arrays(m, x->rows));
-  HD_TRY(kernel(a, "count_up", &count));
+  HdKernel *invert;
+  HD_TRY(make_offsets(m));
+  HD_TRY(make_elements(m, x->rows));
+  BY_THREADS(a, "count_up", m->rows + 1, arg(&m->offset));
   HD_TRY(hdalg_sparse_kernel(a, "invert", m->edge, m->scalar, &invert));
-  HD_TRY(HDHOST_RUN1(count, a->stream, m->rows + 1, hd_arg_array(&m->offset)));
-  return HDHOST_RUN1(invert, a->stream, m->rows, hd_arg_array(&x->offset), hd_arg_array(&x->column),
-                     hd_arg_array(&x->value), hd_arg_array(&m->column), hd_arg_array(&m->value));
+  return HDHOST_RUN1(invert, a->stream, m->rows, arg(&x->offset), arg(&x->column), arg(&x->value), arg(&m->column),
+                     arg(&m->value));
 }
 
 HdStatus hd_sparse_jacobi(const HdSparse *x, HdSparse **out) {
@@ -275,28 +315,25 @@ static HdStatus check_two(const HdSparse *x, const HdSparse *y, const char *call
   return HD_OK;
 }
 
-static HdStatus element_keys(const HdSparse *x, int64_t first, const Terms *t) {
-  HdArray row, key = hdalg_part(t->key, first, x->count), term = hdalg_part(t->term, first, x->count);
-  HdKernel *keys;
-  HD_TRY(element_rows(x, &row));
-  HD_TRY(kernel(x->a, "element_keys", &keys));
-  return HDHOST_RUN1(keys, x->a->stream, x->count, hd_arg_array(&row), hd_arg_array(&x->column),
-                     hd_arg_i32((int32_t)x->cols), hd_arg_i32((int32_t)first), hd_arg_array(&key), hd_arg_array(&term));
-}
-
+/* Rows are sorted: merge them, once to count and once to place. */
 static HdStatus add(double alpha, const HdSparse *x, double beta, const HdSparse *y, HdSparse *m) {
   HdAlgorithms *a = m->a;
-  Terms t;
+  HdType i32 = hd_type_scalar(HD_I32);
+  HdArray counts, x_from, y_from;
   HdKernel *gather;
-  HD_TRY(make_terms(a, HD_U32, x->count + y->count, &t));
-  HD_TRY(element_keys(x, 0, &t));
-  HD_TRY(element_keys(y, x->count, &t));
-  HD_TRY(collect(m, &t));
-  HD_TRY(hdalg_sparse_kernel(a, "gather_scaled", 0, m->scalar, &gather));
-  return HDHOST_RUN1(gather, a->stream, m->value.length[0], hd_arg_array(&x->value), hd_arg_array(&y->value),
-                     hd_arg_array(&t.term), hd_arg_array(&t.start), hd_arg_i32((int32_t)x->value.length[0]),
+  HdArg xo = arg(&x->offset), xc = arg(&x->column), yo = arg(&y->offset), yc = arg(&y->column);
+  HD_TRY(make_offsets(m));
+  HD_TRY(hdalg_scratch(a, ALG_SP_LENGTHS, i32, m->rows, &counts));
+  BY_ROWS(m, "union_counts", xo, xc, yo, yc, hd_arg_i32(each_), arg(&counts));
+  HD_TRY(make_counted(m, counts));
+  HD_TRY(hdalg_scratch(a, ALG_SP_KEY, i32, m->count, &x_from));
+  HD_TRY(hdalg_scratch(a, ALG_SP_TERM, i32, m->count, &y_from));
+  BY_ROWS(m, "union_rows", xo, xc, yo, yc, hd_arg_i32(each_), arg(&m->offset), arg(&m->column), arg(&x_from),
+          arg(&y_from));
+  HD_TRY(hdalg_sparse_kernel(a, "gather_union", 0, m->scalar, &gather));
+  return HDHOST_RUN1(gather, a->stream, m->value.length[0], arg(&x->value), arg(&y->value), arg(&x_from), arg(&y_from),
                      hd_arg_i32((int32_t)size_of(m)), hdalg_real(m->scalar, alpha), hdalg_real(m->scalar, beta),
-                     hd_arg_array(&m->value));
+                     arg(&m->value));
 }
 
 HdStatus hd_sparse_add(double alpha, const HdSparse *x, double beta, const HdSparse *y, HdSparse **out) {
@@ -305,38 +342,69 @@ HdStatus hd_sparse_add(double alpha, const HdSparse *x, double beta, const HdSpa
   if (x->rows != y->rows || x->cols != y->cols)
     return hdalg_fail(x->a, HD_ERR_SHAPE, "hd_sparse_add", "y", "wanted %lld x %lld blocks, got %lld x %lld",
                       (long long)x->rows, (long long)x->cols, (long long)y->rows, (long long)y->cols);
-  if ((x->count + y->count) * size_of(x) > INT32_MAX)
-    return hdalg_fail(x->a, HD_ERR_UNSUPPORTED, "hd_sparse_add", "", "both have 2^31 scalars or more");
+  if (x->count + y->count > INT32_MAX)
+    return hdalg_fail(x->a, HD_ERR_UNSUPPORTED, "hd_sparse_add", "", "both have 2^31 blocks or more");
   HD_TRY(make(x->a, x->rows, x->cols, x->edge, x->scalar, &m));
   return finish(m, add(alpha, x, beta, y, m), out);
+}
+
+/* Where the terms of each element of x begin, how many there are, and of the row with most; waits. */
+static HdStatus count_terms(const HdSparse *x, const HdSparse *y, HdArray *first, int64_t *terms, int64_t *longest) {
+  HdAlgorithms *a = x->a;
+  HdType i64 = hd_type_scalar(HD_I64);
+  HdArray of_row, most;
+  HD_TRY(hdalg_scratch(a, ALG_SP_FIRST, i64, x->count + 1, first));
+  HD_TRY(hdalg_scratch(a, ALG_SP_UNIQUE, i64, x->rows + 1, &of_row));
+  HdArray count = hdalg_part(*first, 0, x->count);
+  BY_THREADS(a, "product_counts", x->count, arg(&x->column), arg(&y->offset), arg(&count));
+  HD_TRY(hdalg_scan(a, HD_SCAN_EXCLUSIVE, count, *first));
+  most = hdalg_part(of_row, x->rows, 1);
+  of_row = hdalg_part(of_row, 0, x->rows);
+  BY_THREADS(a, "row_terms", x->rows, arg(&x->offset), arg(first), arg(&of_row));
+  HD_TRY(hd_reduce(a, HD_REDUCE_MAX, of_row, most));
+  HD_TRY(read_number(a, most, longest));
+  return read_number(a, hdalg_part(*first, x->count, 1), terms);
+}
+
+/* Short rows are sorted by themselves, by columns. */
+static HdStatus sort_rows(const HdSparse *x, const HdSparse *y, HdArray first, HdSparse *m, Terms *t) {
+  HdAlgorithms *a = m->a;
+  HdArray counts;
+  HD_TRY(hdalg_scratch(a, ALG_SP_LENGTHS, hd_type_scalar(HD_I32), m->rows, &counts));
+  BY_THREADS(a, "product_columns", x->count, arg(&x->column), arg(&y->offset), arg(&y->column), arg(&first),
+             arg(&t->key), arg(&t->term));
+  BY_ROWS(m, "sort_rows", arg(&x->offset), arg(&first), hd_arg_i32(each_), arg(&t->key), arg(&t->term), arg(&counts));
+  HD_TRY(make_offsets(m));
+  HD_TRY(make_counted(m, counts));
+  HD_TRY(hdalg_scratch(a, ALG_SP_START, hd_type_scalar(HD_I32), m->count + 1, &t->start));
+  BY_ROWS(m, "place_rows", arg(&x->offset), arg(&first), hd_arg_i32(each_), arg(&t->key), arg(&m->offset),
+          arg(&m->column), arg(&t->start));
+  return HD_OK;
 }
 
 static HdStatus multiply(const HdSparse *x, const HdSparse *y, HdSparse *m) {
   HdAlgorithms *a = m->a;
   Terms t;
   HdArray row, first;
-  HdKernel *counts, *keys, *gather;
-  int64_t terms = 0;
-  HD_TRY(hdalg_scratch(a, ALG_SP_FIRST, hd_type_scalar(HD_I64), x->count + 1, &first));
-  HdArray count = hdalg_part(first, 0, x->count);
-  HD_TRY(element_rows(x, &row));
-  HD_TRY(kernel(a, "product_counts", &counts));
-  HD_TRY(HDHOST_RUN1(counts, a->stream, x->count, hd_arg_array(&x->column), hd_arg_array(&y->offset),
-                     hd_arg_array(&count)));
-  HD_TRY(hdalg_scan(a, HD_SCAN_EXCLUSIVE, count, first));
-  HD_TRY(read_number(a, hdalg_part(first, x->count, 1), &terms));
+  HdKernel *gather;
+  int64_t terms = 0, longest = 0;
+  HD_TRY(count_terms(x, y, &first, &terms, &longest));
   if (terms > INT32_MAX)
     return hdalg_fail(a, HD_ERR_UNSUPPORTED, "hd_sparse_multiply", "", "the product has %lld terms, 2^31 or more",
                       (long long)terms);
-  HD_TRY(make_terms(a, HD_U64, terms, &t));
-  HD_TRY(kernel(a, "product_keys", &keys));
-  HD_TRY(HDHOST_RUN1(keys, a->stream, x->count, hd_arg_array(&row), hd_arg_array(&x->column), hd_arg_array(&y->offset),
-                     hd_arg_array(&y->column), hd_arg_array(&first), hd_arg_i32((int32_t)y->cols), hd_arg_array(&t.key),
-                     hd_arg_array(&t.term)));
-  HD_TRY(collect(m, &t));
+  if (longest <= ROW_TERMS) {
+    HD_TRY(make_terms(m, HD_U32, HD_U64, terms, &t));
+    HD_TRY(sort_rows(x, y, first, m, &t));
+  } else {
+    HD_TRY(make_terms(m, HD_U64, HD_U64, terms, &t));
+    HD_TRY(element_rows(x, &row));
+    BY_THREADS(a, "product_keys", x->count, arg(&row), arg(&x->column), arg(&y->offset), arg(&y->column), arg(&first),
+               hd_arg_i32(t.shift), arg(&t.key), arg(&t.term));
+    HD_TRY(collect(m, &t));
+  }
   HD_TRY(hdalg_sparse_kernel(a, "gather_products", 0, m->scalar, &gather));
-  return HDHOST_RUN1(gather, a->stream, m->value.length[0], hd_arg_array(&x->value), hd_arg_array(&y->value),
-                     hd_arg_array(&t.term), hd_arg_array(&t.start), hd_arg_i32(m->edge), hd_arg_array(&m->value));
+  return HDHOST_RUN1(gather, a->stream, m->value.length[0], arg(&x->value), arg(&y->value), arg(&t.term), arg(&t.start),
+                     hd_arg_i32(m->edge), arg(&m->value));
 }
 
 HdStatus hd_sparse_multiply(const HdSparse *x, const HdSparse *y, HdSparse **out) {
@@ -360,7 +428,7 @@ HdStatus hd_sparse_apply(double alpha, const HdSparse *m, HdArray x, double beta
   HD_TRY(hdalg_check_scalar(a, call, "y", y, m->scalar));
   HD_TRY(hdalg_check_length(a, call, "y", y, m->rows * m->edge));
   HD_TRY(hdalg_sparse_kernel(a, "apply", m->edge, m->scalar, &k));
-  int32_t each = a->device.kind == HD_DEVICE_CUDA ? ROWS_GPU : ROWS_CPU;
+  int32_t each = rows_each(a);
   return HDHOST_RUN2(k, a->stream, (m->rows + each - 1) / each, 1, hd_arg_array(&m->offset), hd_arg_array(&m->column),
                      hd_arg_array(&m->value), hd_arg_array(&x), hdalg_real(m->scalar, alpha),
                      hdalg_real(m->scalar, beta), hd_arg_i32(each), hd_arg_array(&y));

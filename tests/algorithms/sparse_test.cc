@@ -157,6 +157,50 @@ TEST(Sparse, KeepsElementsThatAreZero) {
   hd_sparse_free(product);
 }
 
+// A matrix of floats, some rows empty; from `full` on every element is there.
+HdSparse *Sprinkled(Machine &m, int32_t rows, int32_t cols, int32_t full) {
+  std::mt19937 random{uint32_t(rows * 100 + cols)};
+  std::vector<int32_t> row, col;
+  std::vector<float> values;
+  for (int32_t r = 0; r < rows; r++)
+    for (int32_t c = 0; c < cols; c++) {
+      float value = std::ldexp(float(int(random() % 2000) - 1000), -int(random() % 20));
+      if (r < full && (r % 5 == 3 || random() % 8 != 0)) continue;
+      row.push_back(r);
+      col.push_back(c);
+      values.push_back(value);
+    }
+  return New(m, rows, cols, 1, row, col, values);
+}
+
+TEST(Sparse, MultipliesRowsOfAnyLengthInOneOrder) {
+  Machine m({"cpu", 2, 0, true});
+  HdSparse *y = Sprinkled(m, 200, 40, 200), *x = Sprinkled(m, 60, 200, 60), *longer = Sprinkled(m, 60, 200, 58);
+  HdSparse *product, *with_long_rows;
+  OK(m, hd_sparse_multiply(x, y, &product));
+  OK(m, hd_sparse_multiply(longer, y, &with_long_rows));
+  auto dx = Dense<float>(m, x), dl = Dense<float>(m, longer), dy = Dense<float>(m, y);
+  auto got = Dense<float>(m, product), got_long = Dense<float>(m, with_long_rows);
+  for (size_t r = 0; r < 60; r++)
+    for (size_t c = 0; c < 40; c++)
+      for (auto &[left, result] : {std::pair(&dx, &got), {&dl, &got_long}}) {
+        float want = 0; // terms in the order of the left matrix's columns, each rounded once
+        for (size_t k = 0; k < 200; k++) want = std::fma((*left)[r * 200 + k], dy[k * 40 + c], want);
+        ASSERT_EQ((*result)[r * 40 + c], want) << r << ", " << c;
+      }
+  HdSparse *sum, *transposed;
+  OK(m, hd_sparse_add(3, x, -0.5, longer, &sum));
+  OK(m, hd_sparse_transpose(longer, &transposed));
+  auto got_sum = Dense<float>(m, sum), got_transposed = Dense<float>(m, transposed);
+  for (size_t r = 0; r < 60; r++)
+    for (size_t c = 0; c < 200; c++) {
+      float a = dx[r * 200 + c], b = dl[r * 200 + c];
+      ASSERT_EQ(got_sum[r * 200 + c], std::fma(-0.5f, b, 3 * a));
+      ASSERT_EQ(got_transposed[c * 60 + r], b);
+    }
+  for (HdSparse *s : {x, y, longer, product, with_long_rows, sum, transposed}) hd_sparse_free(s);
+}
+
 // --- Jacobi ---
 
 template <class T> void ExpectInverses(Machine &m, int32_t b) {
