@@ -100,6 +100,25 @@ public:
     Add("GPU launch over no driver, empty kernel", "ns", Scaled(t[0], 1e9 / N), 300, 100, false);
     Add("GPU launch over no driver, eight arguments", "ns", Scaled(t[1], 1e9 / N), 300, 200, false);
     Add("GPU launch over no driver, saxpy", "ns", Scaled(t[2], 1e9 / N), 300, 150, false);
+    HdGraph *g;
+    e.Check(hd_graph_begin(e.stream()));
+    for (int i = 0; i < 100; i++) e.Check(hd_launch(k3, e.stream(), 1, &thousand, 3, three));
+    e.Check(hd_graph_end(e.stream(), &g));
+    auto whole = [&] {
+      for (int i = 0; i < N / 100; i++) e.Check(hd_graph_launch(g, e.stream()));
+      e.Check(hd_stream_wait(e.stream()));
+    };
+    auto changed = [&] {
+      for (int i = 0; i < N / 100; i++) {
+        e.Check(hd_graph_set_args(g, i % 100, 3, three));
+        e.Check(hd_graph_launch(g, e.stream()));
+      }
+      e.Check(hd_stream_wait(e.stream()));
+    };
+    auto u = Alternate(options_.rounds, {whole, changed});
+    Add("GPU graph of 100 over no driver", "ns", Scaled(u[0], 1e9 / (N / 100)), 500, 100, false);
+    Add("GPU graph of 100 over no driver, one launch changed", "ns", Scaled(u[1], 1e9 / (N / 100)), 1000, 500, false);
+    hd_graph_free(g);
     unsetenv("HEDDLE_LIBCUDA");
   }
 

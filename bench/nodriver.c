@@ -39,6 +39,14 @@ static CuResult function(CuFunction *out, CuModule m, const char *name) {
 static CuResult block(int *grid, int *out, CuFunction f, void *shared_of_block, size_t shared, int limit) {
   return (void)f, (void)shared_of_block, (void)shared, (void)limit, *grid = 1, *out = 256, CU_SUCCESS;
 }
+static CuResult capture(CuStream s, CuGraph *out) { return (void)s, *out = (CuGraph)&version, CU_SUCCESS; }
+static CuResult last(CuStream s, int *status, uint64_t *id, CuGraph *g, const CuGraphNode **nodes, size_t *n) {
+  static const CuGraphNode node = (CuGraphNode)&version;
+  return (void)s, *status = 1, *id = 1, *g = (CuGraph)&version, *nodes = &node, *n = 1, CU_SUCCESS;
+}
+static CuResult instance(CuGraphExec *out, CuGraph g, uint64_t flags) {
+  return (void)g, (void)flags, *out = (CuGraphExec)&version, CU_SUCCESS;
+}
 /* A fault record that is read back is empty. */
 static CuResult fetch(void *to, CuPtr from, size_t bytes, CuStream s) {
   memset(to, 0, bytes);
@@ -77,6 +85,9 @@ static const Entry answers[] = {
     ENTRY("cuModuleLoadDataEx", load),
     ENTRY("cuModuleGetFunction", function),
     ENTRY("cuOccupancyMaxPotentialBlockSize", block),
+    ENTRY("cuStreamEndCapture", capture),
+    ENTRY("cuStreamGetCaptureInfo", last),
+    ENTRY("cuGraphInstantiateWithFlags", instance),
     ENTRY("cuMemcpyDtoHAsync", fetch),
 };
 static const Entry others[] = {

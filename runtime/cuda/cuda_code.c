@@ -45,11 +45,13 @@ static HdStatus load_module(CudaDevice *d, const RtArtifact *a, CuModule *out, H
 
 static HdStatus find_function(CudaDevice *d, const RtArtifact *a, CudaCode *c, HdError *err) {
   const CuDriver *cu = d->driver;
+  char detail[96];
   int grid, block = 0;
+  snprintf(detail, sizeof detail, "kernel '%s'", a->sig.kernel);
   CuResult code = cu->cuModuleGetFunction(&c->function, c->module, a->symbol);
-  if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuModuleGetFunction", a->sig.kernel, err);
+  if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuModuleGetFunction", detail, err);
   code = cu->cuOccupancyMaxPotentialBlockSize(&grid, &block, c->function, NULL, 0, a->block);
-  if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuOccupancyMaxPotentialBlockSize", a->sig.kernel, err);
+  if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuOccupancyMaxPotentialBlockSize", detail, err);
   c->block = block < 1 || block > a->block ? a->block : block;
   cu->cuFuncGetAttribute(&c->registers, FUNCTION_REGISTERS, c->function);
   cu->cuFuncGetAttribute(&c->spilled, FUNCTION_LOCAL_BYTES, c->function);

@@ -18,6 +18,7 @@ typedef struct Move {
   CuStream stream;
   const CudaDevice *from_on, *to_on; /* NULL: the host */
   bool clear;
+  const char *call; /* of the driver, the last */
   int32_t naxes;
   Axis axis[HD_MAX_DIMS + 1]; /* outermost first */
   size_t width;               /* bytes that lie together behind the last axis */
@@ -28,17 +29,20 @@ typedef struct Move {
 
 static CuPtr device(const char *p) { return (CuPtr)(uintptr_t)p; }
 
-static CuResult move_bytes(const Move *m, const char *from, char *to, size_t n) {
+static CuResult move_bytes(Move *m, const char *from, char *to, size_t n) {
   const CuDriver *cu = m->d->driver;
-  if (m->clear) return cu->cuMemsetD8Async(device(to), 0, n, m->stream);
-  if (!m->from_on) return cu->cuMemcpyHtoDAsync(device(to), from, n, m->stream);
-  if (!m->to_on) return cu->cuMemcpyDtoHAsync(to, device(from), n, m->stream);
-  if (m->from_on == m->to_on) return cu->cuMemcpyDtoDAsync(device(to), device(from), n, m->stream);
+  if (m->clear) return m->call = "cuMemsetD8Async", cu->cuMemsetD8Async(device(to), 0, n, m->stream);
+  if (!m->from_on) return m->call = "cuMemcpyHtoDAsync", cu->cuMemcpyHtoDAsync(device(to), from, n, m->stream);
+  if (!m->to_on) return m->call = "cuMemcpyDtoHAsync", cu->cuMemcpyDtoHAsync(to, device(from), n, m->stream);
+  if (m->from_on == m->to_on)
+    return m->call = "cuMemcpyDtoDAsync", cu->cuMemcpyDtoDAsync(device(to), device(from), n, m->stream);
+  m->call = "cuMemcpyPeerAsync";
   return cu->cuMemcpyPeerAsync(device(to), m->to_on->context, device(from), m->from_on->context, n, m->stream);
 }
 
-static CuResult move_rows(const Move *m, const char *from, char *to, const Axis *a) {
+static CuResult move_rows(Move *m, const char *from, char *to, const Axis *a) {
   const CuDriver *cu = m->d->driver;
+  m->call = m->clear ? "cuMemsetD2D8Async" : "cuMemcpy2DAsync";
   if (m->clear) return cu->cuMemsetD2D8Async(device(to), (size_t)a->to, 0, m->width, (size_t)a->n, m->stream);
   CuCopy2D c;
   memset(&c, 0, sizeof c);
@@ -66,7 +70,7 @@ static bool takes_rows(const Move *m, const Axis *a) {
   return !peer && is_pitch(m, a->to) && (m->clear || is_pitch(m, a->from));
 }
 
-static CuResult move(const Move *m, int32_t k, const char *from, char *to) {
+static CuResult move(Move *m, int32_t k, const char *from, char *to) {
   if (k == m->naxes) return move_bytes(m, from, to, m->width);
   const Axis *a = &m->axis[k];
   if (k == m->naxes - 1 && takes_rows(m, a)) return move_rows(m, from, to, a);
@@ -122,7 +126,7 @@ HdStatus hdcu_copy(CudaDevice *d, CuStream stream, CudaStage *stage, const RtVie
   if (!gather_axes(&m, from, to)) return HD_OK;
   if (other && other != d) hdcu_peer(d, other);
   CuResult code = move(&m, 0, from->data, to->data);
-  return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, "cuMemcpy", NULL, err);
+  return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, m.call, NULL, err);
 }
 
 HdStatus hdcu_clear(CudaDevice *d, CuStream stream, const RtView *v, HdError *err) {
@@ -131,5 +135,5 @@ HdStatus hdcu_clear(CudaDevice *d, CuStream stream, const RtView *v, HdError *er
   Move m = {.d = d, .stream = stream, .to_on = d, .clear = true};
   if (!gather_axes(&m, v, v)) return HD_OK;
   CuResult code = move(&m, 0, v->data, v->data);
-  return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, "cuMemset", NULL, err);
+  return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, m.call, NULL, err);
 }

@@ -129,7 +129,11 @@ static HdStatus cuda_alloc(RtDevice *base, size_t size, HdError *err, HdBlock **
   return HD_OK;
 }
 
-static void cuda_free(RtDevice *base, HdBlock *b) { hdcu_block_free((CudaDevice *)base, NULL, (CudaBlock *)b); }
+/* An array of another context on the same device goes back there. */
+static void cuda_free(RtDevice *base, HdBlock *b) {
+  (void)base;
+  hdcu_block_free(NULL, (CudaBlock *)b);
+}
 
 static HdStatus cuda_clear(RtDevice *base, void *data, size_t size, HdError *err) {
   CudaDevice *d = (CudaDevice *)base;

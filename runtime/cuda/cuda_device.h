@@ -14,8 +14,11 @@
 #include "runtime/streams.h"
 HD_BEGIN_DECLS
 
+typedef struct CudaDevice CudaDevice;
+
 /* Memory of a device; what the rest of the runtime holds as an HdBlock. */
 typedef struct CudaBlock {
+  CudaDevice       *of;
   struct CudaBlock *next; /* in a free list                                                            */
   CuPtr             data;
   size_t            size; /* as asked, or its class's                                                  */
@@ -43,7 +46,7 @@ typedef struct CudaOrder {
 
 enum { CUDA_DEVICES = 16, CUDA_STAGED = 32, CUDA_SLOTS = 128, CUDA_RECENT = 4 }; /* slots: records of faults of a stream */
 
-typedef struct CudaDevice {
+struct CudaDevice {
   RtDevice        base;
   const CuDriver *driver;
   int32_t         ordinal;
@@ -63,7 +66,7 @@ typedef struct CudaDevice {
   uint64_t        fetched;   /* of them done; atomic                           */
   bool            asked[CUDA_DEVICES]; /* of each other device, whether it is reached directly */
   HdError         lost;      /* status HD_OK while the device is well          */
-} CudaDevice;
+};
 
 extern const RtDeviceOps hdcu_ops;
 
@@ -81,7 +84,7 @@ HdStatus hdcu_device_fail(CudaDevice *d, CuResult code, const char *call, const 
 
 /* --- memory (cuda_pool.c); all but the free and the end between enter and leave --- */
 HdStatus hdcu_block_new(CudaDevice *d, const CudaOrder *order, size_t size, HdError *err, CudaBlock **out);
-void     hdcu_block_free(CudaDevice *d, const CudaOrder *order, CudaBlock *b); /* NULL is fine */
+void     hdcu_block_free(const CudaOrder *order, CudaBlock *b); /* to where it came from; NULL is fine */
 /* Give back what is kept beyond `keep` bytes. */
 HdStatus hdcu_pool_trim(CudaDevice *d, size_t keep, HdError *err);
 void     hdcu_pool_end(CudaDevice *d); /* also of a device that was lost */

@@ -41,7 +41,7 @@ static void end(RtGraph *g) {
     drop_exec(d, c);
     hdcu_leave(d);
   }
-  hdcu_block_free(d, NULL, c->faults);
+  hdcu_block_free(NULL, c->faults);
   hdrt_block_free(c->stage);
   if (c->node) mem->resize(mem->user, c->node, (size_t)c->nodes * sizeof *c->node, 0);
   mem->resize(mem->user, c, sizeof *c, 0);
@@ -68,7 +68,7 @@ static bool make_room(CudaDevice *d, const RtGraph *g, CudaGraph *c) {
   c->nodes = g->count;
   if (staged && !c->stage && hdcu_host_block_new(d, staged, NULL, &c->stage) != HD_OK) return false;
   if (nfaults == c->nfaults) return true;
-  hdcu_block_free(d, NULL, c->faults); /* a new variant of some code has asserts where the old had none, or fewer */
+  hdcu_block_free(NULL, c->faults); /* a new variant of some code has asserts where the old had none, or fewer */
   c->faults = NULL;
   c->nfaults = 0;
   if (nfaults == 0) return true;

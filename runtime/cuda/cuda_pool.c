@@ -188,7 +188,7 @@ HdStatus hdcu_block_new(CudaDevice *d, const CudaOrder *order, size_t size, HdEr
   if (!b) {
     b = mem->resize(mem->user, NULL, 0, sizeof *b);
     if (!b) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes to describe a block", sizeof *b);
-    *b = (CudaBlock){.size = !p->driver ? class_size(c) : size ? size : 1};
+    *b = (CudaBlock){.of = d, .size = !p->driver ? class_size(c) : size ? size : 1};
     HdStatus status = make(d, order, size, err, b);
     if (status != HD_OK) {
       mem->resize(mem->user, b, sizeof *b, 0);
@@ -214,8 +214,9 @@ static void keep(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
   p->free[c] = b;
 }
 
-void hdcu_block_free(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
+void hdcu_block_free(const CudaOrder *order, CudaBlock *b) {
   if (!b) return;
+  CudaDevice *d = b->of;
   bool here = hdcu_enter(d, NULL) == HD_OK;
   d->pool.used -= b->size;
   if (here && d->pool.driver) d->driver->cuMemFreeAsync(b->data, order ? order->handle : d->home);

@@ -258,7 +258,14 @@ static HdStatus cuda_alloc(RtStream *base, size_t size, HdError *err, HdBlock **
 
 static void cuda_release(RtStream *base, HdBlock *b) {
   CudaStream *s = (CudaStream *)base;
-  hdcu_block_free(device_of(s), &s->order, (CudaBlock *)b);
+  CudaBlock *block = (CudaBlock *)b;
+  bool ours = block->of == device_of(s);
+  /* Another context counts streams by itself. */
+  if (!ours && hdcu_enter(device_of(s), NULL) == HD_OK) {
+    device_of(s)->driver->cuStreamSynchronize(s->order.handle);
+    hdcu_leave(device_of(s));
+  }
+  hdcu_block_free(ours ? &s->order : NULL, block);
 }
 
 /* --- life --- */
@@ -272,7 +279,7 @@ static void cuda_stream_free(RtStream *base) {
     d->driver->cuStreamDestroy(s->order.handle);
     hdcu_leave(d);
   }
-  hdcu_block_free(d, NULL, s->faults);
+  hdcu_block_free(NULL, s->faults);
   d->base.mem->resize(d->base.mem->user, s, sizeof *s, 0);
 }
 

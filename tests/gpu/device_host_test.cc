@@ -218,6 +218,7 @@ TEST_F(Host, IsNotNeededBetweenDevicesThatReachEachOther) {
   } const machines[] = {{"devices=2,sm=90,peer=all", 1, 0},
                         {"devices=2,sm=90,peer=all,pools=0", 1, 0},
                         {"devices=2,sm=90,peer=none", 0, 0},
+                        {"devices=2,sm=90,peer=wrong", 1, 1},
                         {"devices=2,sm=90,peer=all,cuMemcpyPeerAsync@2=1", 1, 1}};
   for (const Machine &m : machines) {
     Open(m.config);

@@ -1,0 +1,143 @@
+// tests/gpu/device_errors_test.cc -- mistakes and refusals on a simulated GPU: what is said, and that the device is well afterwards.
+#include "device_fixture.h"
+
+namespace {
+
+class Errors : public Gpu {
+protected:
+  void Expect(HdStatus want, HdStatus got, const std::vector<const char *> &parts) {
+    EXPECT_EQ(got, want) << Why();
+    for (const char *part : parts) EXPECT_NE(Why().find(part), std::string::npos) << part << "\n" << Why();
+    ExpectWell();
+  }
+  void ExpectWell() {
+    HdArray x = New(gpu, {64});
+    ASSERT_EQ(Launch("add", {64}, {hd_arg_array(&x), hd_arg_i32(7)}), HD_OK) << Why();
+    EXPECT_EQ(Fetch(x), std::vector<int32_t>(64, 7));
+  }
+};
+
+TEST_F(Errors, ArraysOfOtherPlacesAreNotTaken) {
+  Open("devices=2,sm=90/80");
+  HdDevice second;
+  ASSERT_EQ(hd_device_find(ctx, "cuda:1", &second), HD_OK);
+  HdArray there = New(second, {64}), host = New(cpu, {64}), gone = New(gpu, {64});
+  Expect(HD_ERR_DEVICE, Launch("add", {64}, {hd_arg_array(&there), hd_arg_i32(1)}),
+         {"args[0] 'x'", "wanted an array on device 'cuda:0', got one on 'cuda:1'"});
+  Expect(HD_ERR_DEVICE, Launch("add", {64}, {hd_arg_array(&host), hd_arg_i32(1)}), {"got one on 'cpu'"});
+  HdArray freed = gone;
+  hd_array_free(ctx, &arrays[2]);
+  freed = arrays[2];
+  Expect(HD_ERR_TYPE, Launch("add", {64}, {hd_arg_array(&freed), hd_arg_i32(1)}),
+         {"an array that was freed or never made"});
+  Expect(HD_ERR_ARG, hd_array_copy(stream, freed, host), {"from: it is no array"});
+  HdArray null = there;
+  null.device = gpu;
+  null.data = nullptr;
+  Expect(HD_ERR_ARG, Launch("add", {64}, {hd_arg_array(&null), hd_arg_i32(1)}), {"args[0] 'x'"});
+}
+
+TEST_F(Errors, ThingsOfAnotherContextAreNotTaken) {
+  Open("sm=90");
+  HdContext *other;
+  HdStream *stranger;
+  HdEvent *event;
+  HdGraph *graph;
+  HdArray x = New(gpu, {64}), a;
+  const int64_t n = 64;
+  ASSERT_EQ(hd_context_new(&options, &other), HD_OK);
+  HdDevice same;
+  ASSERT_EQ(hd_device_find(other, "cuda:0", &same), HD_OK);
+  ASSERT_EQ(hd_stream_new(other, same, HD_STREAM_ASYNC, &stranger), HD_OK);
+  ASSERT_EQ(hd_event_new(other, same, &event), HD_OK);
+  Expect(HD_ERR_DEVICE, Launch("add", {64}, {hd_arg_array(&x), hd_arg_i32(1)}, stranger),
+         {"stream: it belongs to another context"});
+  Expect(HD_ERR_DEVICE, hd_stream_wait_event(stream, event), {"event: it belongs to another context"});
+  ASSERT_EQ(hd_graph_begin(stream), HD_OK);
+  ASSERT_EQ(hd_graph_end(stream, &graph), HD_OK);
+  Expect(HD_ERR_DEVICE, hd_graph_launch(graph, stranger), {"another context"});
+  hd_graph_free(graph);
+  // The device is one, so what is there may be copied; and it goes back to whoever it came from.
+  ASSERT_EQ(hd_array_new(other, same, x.type, 1, &n, &a), HD_OK);
+  HdDeviceMemory before, after;
+  ASSERT_EQ(hd_device_memory(ctx, gpu, &before), HD_OK);
+  ASSERT_EQ(hd_array_copy(stream, a, x), HD_OK) << Why();
+  ASSERT_EQ(hd_stream_wait(stream), HD_OK) << Why();
+  hd_array_free(ctx, &a);
+  ASSERT_EQ(hd_device_memory(ctx, gpu, &after), HD_OK);
+  EXPECT_EQ(before.used, after.used);
+  ASSERT_EQ(hd_device_memory(other, same, &after), HD_OK);
+  EXPECT_EQ(after.used, 0u);
+  ASSERT_EQ(hd_array_new(other, same, x.type, 1, &n, &a), HD_OK);
+  ASSERT_EQ(hd_array_clear(stream, a), HD_OK) << Why();
+  ASSERT_EQ(hd_array_free_on(stream, &a), HD_OK) << Why();
+  ASSERT_EQ(hd_device_memory(other, same, &after), HD_OK);
+  EXPECT_EQ(after.used, 0u);
+  hd_event_free(event);
+  hd_stream_free(stranger);
+  hd_context_free(other);
+  ExpectWell();
+}
+
+TEST_F(Errors, LaunchesThatAreTooLargeAreRefused) {
+  Open("sm=90,cuLaunchKernel@1=701,cuLaunchKernel@1=1");
+  HdArray x = New(gpu, {64});
+  EXPECT_EQ(Launch("add", {64}, {hd_arg_array(&x), hd_arg_i32(1)}), HD_ERR_CUDA);
+  EXPECT_NE(
+      Why().find("wants more registers or shared memory than a block can have; kernel 'add', 64 threads in blocks of"),
+      std::string::npos)
+      << Why();
+  Expect(HD_ERR_CUDA, Launch("add", {64}, {hd_arg_array(&x), hd_arg_i32(1)}),
+         {"cuLaunchKernel gave 1", "kernel 'add'"});
+  Expect(HD_ERR_DIM, Launch("add", {INT64_C(1) << 31}, {hd_arg_array(&x), hd_arg_i32(1)}), {"dim[0]", "2147483647"});
+  Expect(HD_ERR_DIM, Launch("add", {-1}, {hd_arg_array(&x), hd_arg_i32(1)}), {"dim[0]"});
+  Expect(HD_ERR_DIM, Launch("add", {8, 8}, {hd_arg_array(&x), hd_arg_i32(1)}), {"uses 1 axes of the launch, got 2"});
+}
+
+// Kernels do nothing here; what is looked at is how a launch is cut.
+TEST_F(Errors, MoreThreadsThanOneCallHoldsAreCut) {
+  Open("sm=90,null=1,mem=64M");
+  HdArray a = New(gpu, {8}), big, bigger;
+  const int64_t shape[2] = {100000, 70000};
+  ASSERT_EQ(hd_array_borrow(ctx, gpu, a.type, 2, shape, nullptr, a.data, &big), HD_OK) << Why();
+  ASSERT_EQ(hd_array_borrow(ctx, gpu, a.type, 2, shape, nullptr, a.data, &bigger), HD_OK);
+  uint64_t before = Calls("cuLaunchKernel"), modules = Calls("cuModuleLoadDataEx");
+  ASSERT_EQ(Launch("transpose", {70000, 70000}, {hd_arg_array(&big), hd_arg_array(&bigger)}), HD_OK) << Why();
+  EXPECT_EQ(Calls("cuLaunchKernel") - before, 4u) << "4,900 million threads";
+  // An array of 7,000 million elements is not for code that counts in 32 bits.
+  HdArray small = New(gpu, {4, 4});
+  ASSERT_EQ(Launch("transpose", {4, 4}, {hd_arg_array(&small), hd_arg_array(&small)}), HD_OK) << Why();
+  EXPECT_EQ(Calls("cuModuleLoadDataEx") - modules, 2u) << "two variants of the kernel";
+  EXPECT_EQ(hd_stream_wait(stream), HD_OK) << Why();
+}
+
+TEST_F(Errors, DevicesOlderThanAllTargetsAreNamed) {
+  Open("devices=2,sm=61/90");
+  HdKernel *k;
+  EXPECT_EQ(hd_module_kernel(module, "add", gpu, &k), HD_ERR_TARGET);
+  EXPECT_NE(Why().find("cuda:0 is sm_61; sm_70 and newer are supported"), std::string::npos) << Why();
+  hd_stream_free(stream);
+  ASSERT_EQ(hd_device_find(ctx, "cuda:1", &gpu), HD_OK);
+  ASSERT_EQ(hd_stream_new(ctx, gpu, HD_STREAM_ASYNC, &stream), HD_OK);
+  ExpectWell();
+}
+
+TEST_F(Errors, DevicesNewerThanAllTargetsRunPtxOfTheNewest) {
+  Open("sm=130,driver=13000");
+  ExpectWell();
+}
+
+TEST_F(Errors, CodeThatIsRefusedLeavesTheDeviceWell) {
+  Open("sm=90,cuModuleLoadDataEx@1=218,cuModuleGetFunction@1=500,cuOccupancyMaxPotentialBlockSize@1=1");
+  HdKernel *k;
+  for (const char *what :
+       {"cuModuleLoadDataEx gave 218", "cuModuleGetFunction gave 500", "cuOccupancyMaxPotentialBlockSize gave 1"}) {
+    EXPECT_EQ(hd_module_kernel(module, "add", gpu, &k), HD_ERR_CUDA);
+    EXPECT_NE(Why().find(what), std::string::npos) << Why();
+    EXPECT_NE(Why().find("kernel 'add'"), std::string::npos) << Why();
+    EXPECT_EQ(live_("modules"), 0u) << "what was loaded is unloaded";
+  }
+  ExpectWell();
+}
+
+} // namespace
