@@ -19,10 +19,16 @@ HdStatus hd_algorithms_new(HdContext *ctx, HdStream *stream, const HdModuleOptio
   return HD_OK;
 }
 
+void hd_algorithms_trim(HdAlgorithms *a) {
+  for (int s = 0; s < ALG_SLOTS; s++) {
+    for (int32_t i = 0; i < a->scratch[s].count; i++) hd_array_free(a->ctx, &a->scratch[s].array[i]);
+    a->scratch[s].count = 0;
+  }
+}
+
 void hd_algorithms_free(HdAlgorithms *a) {
   if (!a) return;
-  for (int s = 0; s < ALG_SLOTS; s++)
-    for (int32_t i = 0; i < a->scratch[s].count; i++) hd_array_free(a->ctx, &a->scratch[s].array[i]);
+  hd_algorithms_trim(a);
   for (int m = 0; m < ALG_MODULES; m++)
     if (a->module[m]) hd_module_free(a->module[m]);
   hdhost_release(a->ctx, a, sizeof *a);

@@ -33,6 +33,29 @@ HdStatus hdalg_sum(HdAlgorithms *a, HdArray x, HdArray out) {
   return hdalg_sum_blocks(a, x, 1, 1, LAST, out);
 }
 
+HdStatus hdalg_dot(HdAlgorithms *a, HdArray x, HdArray y, HdArray out) {
+  HdKernel *k;
+  HdArray part;
+  int64_t n = x.length[0], blocks = blocks_of(n);
+  HD_TRY(hdalg_number_kernel(a, ALG_REDUCE, "dot", x.type, &k));
+  if (n <= LAST)
+    return HDHOST_RUN2(k, a->stream, 1, 1, hd_arg_array(&x), hd_arg_array(&y), hd_arg_i32(LAST), hd_arg_array(&out));
+  HD_TRY(hdalg_scratch(a, ALG_DOT, x.type, blocks * ALG_LANES, &part));
+  HD_TRY(HDHOST_RUN2(k, a->stream, blocks, ALG_LANES, hd_arg_array(&x), hd_arg_array(&y), hd_arg_i32(BLOCK),
+                     hd_arg_array(&part)));
+  return hdalg_sum(a, part, out);
+}
+
+HdStatus hd_dot(HdAlgorithms *a, HdArray x, HdArray y, HdArray out) {
+  const char *call = "hd_dot";
+  HD_TRY(hdalg_check_number(a, call, "x", x));
+  HD_TRY(hdalg_check_scalar(a, call, "y", y, (HdScalar)x.type.scalar));
+  HD_TRY(hdalg_check_length(a, call, "y", y, x.length[0]));
+  HD_TRY(hdalg_check_scalar(a, call, "out", out, (HdScalar)x.type.scalar));
+  HD_TRY(hdalg_check_length(a, call, "out", out, 1));
+  return hdalg_dot(a, x, y, out);
+}
+
 /* One launch; place is NULL in the first. */
 static HdStatus best_blocks(HdAlgorithms *a, bool greatest, HdArray x, const HdArray *place, int64_t blocks,
                             int64_t lanes, int32_t block, HdArray part, HdArray part_place) {

@@ -21,6 +21,7 @@ typedef enum AlgSlot {
   ALG_TOTALS,
   ALG_PART,    /* reduce and scan: partial results, and places     */
   ALG_PLACE,
+  ALG_DOT,
   ALG_COUNTS,  /* select: of a block's chosen, and starts of runs  */
   ALG_STARTS,
   ALG_SP_KEY,  /* sparse: what is sorted, its runs, rows of elements */
@@ -31,8 +32,7 @@ typedef enum AlgSlot {
   ALG_SP_COUNT,
   ALG_SP_ROW,
   ALG_SP_FIRST,
-  ALG_SO_VECTORS, /* solvers: vectors, partial sums, numbers, state  */
-  ALG_SO_DOT,
+  ALG_SO_VECTORS, /* solvers: vectors, numbers, state                */
   ALG_SO_NUMBERS,
   ALG_SO_MATRIX,
   ALG_SO_STATE,
@@ -69,8 +69,9 @@ HdStatus hdalg_number_kernel(HdAlgorithms *a, AlgModule module, const char *name
  * and lanes 1: the sum of all of up to `block` elements (a multiple of 8). */
 enum { ALG_LANES = 16 };
 HdStatus hdalg_sum_blocks(HdAlgorithms *a, HdArray x, int64_t blocks, int64_t lanes, int64_t block, HdArray part);
-/* hd_scan and hd_reduce of sums without their checks. */
+/* hd_reduce of sums, hd_dot and hd_scan without their checks. */
 HdStatus hdalg_sum(HdAlgorithms *a, HdArray in, HdArray out);
+HdStatus hdalg_dot(HdAlgorithms *a, HdArray x, HdArray y, HdArray out);
 HdStatus hdalg_scan(HdAlgorithms *a, HdScan scan, HdArray in, HdArray out);
 
 /* --- checks; `call` and `arg` are for the error's record --- */

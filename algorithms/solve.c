@@ -3,8 +3,6 @@
 
 #include "algorithms/room.h"
 
-/* As in reduce.c: blocks of dot products, and how few elements one thread takes alone. */
-enum { BLOCK = 4096, LAST = 512 };
 /* consts of solve.hd */
 enum { STOP, ITERATIONS, COLUMNS, STATES };
 enum { TOLERANCE, BB, RR, RZ, RZ_NEW, DIVISOR, ALPHA, BETA, OMEGA, TS, TT, NUMBERS };
@@ -36,19 +34,9 @@ static HdArg arg(const HdArray *x) { return hd_arg_array(x); }
 
 static HdArray vector(const Solve *v, int64_t i) { return hdalg_part(v->vectors, i * v->pitch, v->n); }
 
-/* out[0] = x . y */
-static HdStatus dot_to(Solve *v, HdArray x, HdArray y, HdArray out) {
-  HdKernel *k;
-  HdArray part;
-  int64_t blocks = (v->n + BLOCK - 1) / BLOCK;
-  HD_TRY(hdalg_number_kernel(v->a, ALG_SOLVE, "dot", v->x.type, &k));
-  if (v->n <= LAST) return HDHOST_RUN2(k, v->a->stream, 1, 1, arg(&x), arg(&y), hd_arg_i32(LAST), arg(&out));
-  HD_TRY(hdalg_scratch(v->a, ALG_SO_DOT, v->x.type, blocks * ALG_LANES, &part));
-  HD_TRY(HDHOST_RUN2(k, v->a->stream, blocks, ALG_LANES, arg(&x), arg(&y), hd_arg_i32(BLOCK), arg(&part)));
-  return hdalg_sum(v->a, part, out);
+static HdStatus dot(Solve *v, HdArray x, HdArray y, int number) {
+  return hdalg_dot(v->a, x, y, hdalg_part(v->s, number, 1));
 }
-
-static HdStatus dot(Solve *v, HdArray x, HdArray y, int number) { return dot_to(v, x, y, hdalg_part(v->s, number, 1)); }
 
 static HdStatus apply(Solve *v, HdArray x, HdArray y) { return v->A.apply(v->A.user, x, y); }
 
@@ -232,7 +220,7 @@ static HdStatus gmres_column(Solve *v, HdArray h, int64_t j) {
   for (int64_t i = 0; i <= j; i++) {
     int64_t at = j * (m + 1) + i;
     HdArray u = vector(v, GM_BASIS + i);
-    HD_TRY(dot_to(v, w, u, hdalg_part(h, at, 1)));
+    HD_TRY(hdalg_dot(v->a, w, u, hdalg_part(h, at, 1)));
     STEP(v, "gm_remove", v->n, hd_arg_i32((int32_t)at), h_arg, arg(&u), arg(&w));
   }
   HD_TRY(dot(v, w, w, DIVISOR));

@@ -20,6 +20,8 @@ typedef struct HdAlgorithms HdAlgorithms;
  *            graphs of it are dead. `ctx` and `stream` must outlive it, and so must what `options` points to. */
 HD_API HdStatus hd_algorithms_new(HdContext *ctx, HdStream *stream, const HdModuleOptions *options, HdAlgorithms **out);
 HD_API void     hd_algorithms_free(HdAlgorithms *a); /* NULL is fine */
+/* Give the scratch memory back to the device's pool; the stream must have done its work, and graphs of it are dead. */
+HD_API void     hd_algorithms_trim(HdAlgorithms *a);
 
 /* Errors of the calls below: HD_ERR_TYPE, HD_ERR_SHAPE and HD_ERR_DEVICE name the array and what was wanted and found;
  * HD_ERR_OPTION; HD_ERR_NOMEM for the scratch memory; and those of hd_module_kernel and hd_launch. */
@@ -62,6 +64,9 @@ typedef enum HdReduce {
 /* `out` has one element. The order of a float's sums depends on the length alone. The minimum and maximum of 0 and -0 is
  * one or the other, by their places alone. */
 HD_API HdStatus hd_reduce(HdAlgorithms *a, HdReduce reduce, HdArray in, HdArray out);
+
+/* out[0] = x[0] y[0] + x[1] y[1] + ..: floats by fma, in an order that depends on the length alone. */
+HD_API HdStatus hd_dot(HdAlgorithms *a, HdArray x, HdArray y, HdArray out);
 
 /* --- runs, compaction, histograms --- */
 

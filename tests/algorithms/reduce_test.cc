@@ -122,6 +122,45 @@ TEST(Reduce, PassesOverNanAndTakesTheFirstOfEquals) {
   EXPECT_TRUE(std::isnan(Reduce(m, HD_REDUCE_SUM, x)));
 }
 
+template <class T> T Dot(Machine &m, const std::vector<T> &x, const std::vector<T> &y) {
+  HdArray a = m.Of(x), b = m.Of(y), out = m.New<T>(1);
+  EXPECT_EQ(hd_dot(m.algorithms, a, b, out), HD_OK) << m.Why();
+  return m.Fetch<T>(out)[0];
+}
+
+template <class T> void ExpectDot(Machine &m, size_t n) {
+  auto x = Values<T>(n), y = Values<T>(n + 1);
+  y.resize(n);
+  decltype(Exact(T())) sum = 0;
+  long double magnitude = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += Exact(x[i]) * Exact(y[i]);
+    magnitude += std::fabs((long double)x[i] * (long double)y[i]);
+  }
+  ExpectSum<T>(Dot(m, x, y), sum, n, magnitude);
+}
+
+TEST(Reduce, SumsProducts) {
+  Machine m({"cpu", 2, 0, true});
+  for (size_t n : {0, 1, 9, 511, 512, 513, 4096, 70001}) {
+    ExpectDot<float>(m, n);
+    ExpectDot<int32_t>(m, n);
+  }
+  ExpectDot<double>(m, 5000);
+  ExpectDot<uint32_t>(m, 5000);
+  ExpectDot<int64_t>(m, 5000);
+}
+
+TEST(Reduce, GoesOnAfterItsScratchMemoryIsGivenBack) {
+  Machine m;
+  auto x = Values<double>(20000);
+  double before = Reduce(m, HD_REDUCE_SUM, x);
+  OK(m, hd_stream_wait(m.stream));
+  hd_algorithms_trim(m.algorithms);
+  hd_algorithms_trim(m.algorithms);
+  EXPECT_EQ(Reduce(m, HD_REDUCE_SUM, x), before);
+}
+
 class ReduceWays : public testing::TestWithParam<Way> {};
 
 TEST_P(ReduceWays, GivesTheSameBits) {
@@ -132,6 +171,7 @@ TEST_P(ReduceWays, GivesTheSameBits) {
     auto y = Values<double>(n);
     EXPECT_TRUE(SameBits(Scan(m, HD_SCAN_INCLUSIVE, x, n), Scan(plain, HD_SCAN_INCLUSIVE, x, n)));
     EXPECT_TRUE(SameBits(Scan(m, HD_SCAN_EXCLUSIVE, y, n + 1), Scan(plain, HD_SCAN_EXCLUSIVE, y, n + 1)));
+    EXPECT_TRUE(SameBits<float>({Dot(m, x, x)}, {Dot(plain, x, x)}));
     x[n / 2] = -0.0f;
     x[n / 3] = std::numeric_limits<float>::quiet_NaN();
     for (HdReduce op : {HD_REDUCE_SUM, HD_REDUCE_MIN, HD_REDUCE_MAX}) {
@@ -177,6 +217,9 @@ TEST(Reduce, RefusesWhatItCannotTake) {
   EXPECT_EQ(hd_scan(m.algorithms, HD_SCAN_EXCLUSIVE, x, z), HD_ERR_SHAPE);
   EXPECT_EQ(hd_scan(m.algorithms, HD_SCAN_EXCLUSIVE, x, wide), HD_ERR_TYPE);
   EXPECT_EQ(hd_scan(m.algorithms, HdScan(7), x, x), HD_ERR_ARG);
+  EXPECT_EQ(hd_dot(m.algorithms, x, y, one), HD_ERR_SHAPE);
+  EXPECT_EQ(hd_dot(m.algorithms, x, wide, one), HD_ERR_TYPE);
+  EXPECT_EQ(hd_dot(m.algorithms, x, x, i), HD_ERR_TYPE);
   HdAlgorithms *none = nullptr;
   EXPECT_EQ(hd_algorithms_new(m.ctx, nullptr, nullptr, &none), HD_ERR_ARG);
   EXPECT_EQ(none, nullptr);

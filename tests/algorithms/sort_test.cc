@@ -109,7 +109,19 @@ TEST(Sort, TakesEverySize) {
 TEST(Sort, LooksAtTheBitsThatAreNamed) {
   Machine m;
   const size_t n = 3000;
-  for (auto [first, bits] : {std::pair(0, 1), {0, 7}, {0, 8}, {0, 9}, {0, 17}, {3, 24}, {31, 1}, {5, 0}, {31, 0}})
+  for (auto [first, bits] : {std::pair(0, 1),
+                             {0, 7},
+                             {0, 8},
+                             {0, 9},
+                             {2, 10},
+                             {0, 11},
+                             {0, 17},
+                             {4, 20},
+                             {0, 21},
+                             {3, 24},
+                             {31, 1},
+                             {5, 0},
+                             {31, 0}})
     for (bool descending : {false, true}) {
       HdSortOptions o = {first, bits, descending};
       Expect(m, Random<uint32_t>(n, 8), Numbers<uint32_t>(n), o);
