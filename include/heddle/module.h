@@ -37,6 +37,7 @@ HD_API HdStatus hd_module_load_source(HdContext *ctx, const char *name, const ch
                                       const HdModuleOptions *options, HdModule **out);
 HD_API HdStatus hd_module_load_ir(HdContext *ctx, const char *name, const char *text, size_t size,
                                   const HdModuleOptions *options, HdModule **out);
+/* Its kernels end with it: no stream may have work of theirs left, and no graph may hold them. */
 HD_API void     hd_module_free(HdModule *module);
 
 /* Names of the kernels, in the order of the source; lent for the module's life. */

@@ -75,6 +75,15 @@ static void keep_fault(CudaStream *s, int32_t i, const RtGpuFault *f) {
   s->fault = r;
 }
 
+/* Records that cannot be cleared are given up: they would tell of faults that were not, or were told. */
+static HdStatus clear_records(CudaStream *s, size_t bytes, HdError *err) {
+  CuResult code = device_of(s)->driver->cuMemsetD8Async(s->faults->data, 0, bytes, s->order.handle);
+  if (code == CU_SUCCESS) return HD_OK;
+  hdcu_block_free(&s->order, s->faults);
+  s->faults = NULL;
+  return fail(s, code, "cuMemsetD8Async", err);
+}
+
 /* Wait, and look through the records that were handed out. */
 static HdStatus collect(CudaStream *s, HdError *err) {
   const CuDriver *cu = device_of(s)->driver;
@@ -86,11 +95,9 @@ static HdStatus collect(CudaStream *s, HdError *err) {
   if (code != CU_SUCCESS) return fail(s, code, "cuStreamSynchronize", err);
   for (int32_t i = 0; i < s->used; i++)
     if (f[i].state && s->fault.status == HD_OK) keep_fault(s, i, &f[i]);
-  if (bytes && (code = cu->cuMemsetD8Async(s->faults->data, 0, bytes, s->order.handle)) != CU_SUCCESS)
-    return fail(s, code, "cuMemsetD8Async", err);
   s->used = 0;
   s->launched = 0;
-  return HD_OK;
+  return bytes ? clear_records(s, bytes, err) : HD_OK;
 }
 
 /* Room for `n` more records. */
@@ -98,8 +105,7 @@ static HdStatus make_slots(CudaStream *s, int32_t n, HdError *err) {
   CudaDevice *d = device_of(s);
   if (!s->faults) {
     HD_TRY(hdcu_block_new(d, &s->order, SLOTS * sizeof(RtGpuFault), err, &s->faults));
-    CuResult code = d->driver->cuMemsetD8Async(s->faults->data, 0, SLOTS * sizeof(RtGpuFault), s->order.handle);
-    if (code != CU_SUCCESS) return fail(s, code, "cuMemsetD8Async", err);
+    HD_TRY(clear_records(s, SLOTS * sizeof(RtGpuFault), err));
   }
   return s->used + n > SLOTS ? collect(s, err) : HD_OK;
 }
@@ -157,19 +163,20 @@ static HdStatus cuda_clear(RtStream *base, const RtView *v, HdError *err) {
 }
 
 /* The records of a graph's launches become the stream's own, so that the graph can be launched again. */
-static HdStatus take_records(CudaStream *s, const RtGraph *g, const CudaGraph *c, HdError *err) {
+static HdStatus take_records(CudaStream *s, const RtGraph *g, CudaGraph *c, HdError *err) {
   const CuDriver *cu = device_of(s)->driver;
   size_t bytes = (size_t)c->nfaults * sizeof(RtGpuFault);
   CuPtr to = s->faults->data + (CuPtr)s->used * sizeof(RtGpuFault);
   CuResult code = cu->cuMemcpyDtoDAsync(to, c->faults->data, bytes, s->order.handle);
   if (code != CU_SUCCESS) return fail(s, code, "cuMemcpyDtoDAsync", err);
-  code = cu->cuMemsetD8Async(c->faults->data, 0, bytes, s->order.handle);
-  if (code != CU_SUCCESS) return fail(s, code, "cuMemsetD8Async", err);
   for (int32_t i = 0; i < g->count; i++) {
     const RtNode *n = &g->nodes[i];
     if (n->kind == RT_NODE_LAUNCH && ((const CudaCode *)n->launch.code->own)->nsites) use_slot(s, &n->launch);
   }
-  return HD_OK;
+  code = cu->cuMemsetD8Async(c->faults->data, 0, bytes, s->order.handle);
+  if (code == CU_SUCCESS) return HD_OK;
+  c->refused = true; /* its records would tell of these faults again */
+  return fail(s, code, "cuMemsetD8Async", err);
 }
 
 static HdStatus do_whole(CudaStream *s, const RtGraph *g, CudaGraph *c, HdError *err) {

@@ -214,6 +214,7 @@ TEST_P(Graphs, AreDoneSomehowWhenACallFails) {
         status = hd_graph_launch(g, stream);
         HdStatus wait = hd_stream_wait(stream);
         EXPECT_TRUE(status == HD_OK || status == HD_ERR_CUDA || status == HD_ERR_NOMEM) << rule << ": " << Why();
+        EXPECT_TRUE(wait == HD_OK || wait == HD_ERR_CUDA || wait == HD_ERR_NOMEM) << rule << ": " << Why();
         if (status != HD_OK || wait != HD_OK) { continue; }
         for (int i = 0; i < 64; i++) ASSERT_EQ(Of(out)[i], i + 1 + round % 2) << rule;
       }
