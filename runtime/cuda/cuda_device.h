@@ -176,6 +176,13 @@ void hdcu_peer(CudaDevice *d, CudaDevice *other);
 
 /* --- graphs (cuda_graph.c); between enter and leave --- */
 
+/* What is known of one piece of a graph. */
+typedef struct CudaPiece {
+  CuGraphNode node;   /* of a launch that is one call, if the driver tells                     */
+  size_t      staged; /* bytes of pinned memory of a copy                                      */
+  int32_t     fault;  /* the record of a launch; -1: it wants none                             */
+} CudaPiece;
+
 /* What the driver made of an RtGraph. */
 typedef struct CudaGraph {
   CuGraph      graph;   /* as captured: its nodes name those of `exec`                    */
@@ -188,8 +195,8 @@ typedef struct CudaGraph {
   CuEvent      done;    /* the last launch; NULL before the first                         */
   uint64_t     by;      /* the stream that did it                                         */
   int32_t      launches, tail; /* in all; the piece from which on there are CUDA_RECENT   */
-  int32_t      nodes;
-  CuGraphNode *node;    /* of each piece that is one launch, as far as the driver tells   */
+  int32_t      count;
+  CudaPiece   *piece;   /* as the graph's nodes                                           */
 } CudaGraph;
 
 /* What can be launched as a whole; NULL if that cannot be had, and the pieces are to be given one by one. */

@@ -43,7 +43,7 @@ static void end(RtGraph *g) {
   }
   hdcu_block_free(NULL, c->faults);
   hdrt_block_free(c->stage);
-  if (c->node) mem->resize(mem->user, c->node, (size_t)c->nodes * sizeof *c->node, 0);
+  if (c->piece) mem->resize(mem->user, c->piece, (size_t)c->count * sizeof *c->piece, 0);
   mem->resize(mem->user, c, sizeof *c, 0);
 }
 
@@ -56,19 +56,20 @@ static bool make_room(CudaDevice *d, const RtGraph *g, CudaGraph *c) {
   const HdAllocator *mem = d->base.mem;
   size_t staged = 0;
   int32_t nfaults = 0;
+  if (!c->piece) c->piece = mem->resize(mem->user, NULL, 0, (size_t)g->count * sizeof *c->piece);
+  if (!c->piece) return false;
+  c->count = g->count;
   for (int32_t i = 0; i < g->count; i++) {
     const RtNode *n = &g->nodes[i];
-    nfaults += wants_fault(n);
-    if (n->kind == RT_NODE_COPY) staged += hdcu_staged(d, &n->view[0], &n->view[1]);
+    size_t size = n->kind == RT_NODE_COPY ? hdcu_staged(d, &n->view[0], &n->view[1]) : 0;
+    c->piece[i] = (CudaPiece){NULL, size, wants_fault(n) ? nfaults++ : -1};
+    staged += c->piece[i].staged;
     if (staged > MOST_STAGED) return false;
   }
   if (nfaults > CUDA_SLOTS) return false;
-  if (!c->node) c->node = mem->resize(mem->user, NULL, 0, (size_t)g->count * sizeof *c->node);
-  if (!c->node) return false;
-  c->nodes = g->count;
   if (staged && !c->stage && hdcu_host_block_new(d, staged, NULL, &c->stage) != HD_OK) return false;
   if (nfaults == c->nfaults) return true;
-  hdcu_block_free(NULL, c->faults); /* a new variant of some code has asserts where the old had none, or fewer */
+  hdcu_block_free(NULL, c->faults);
   c->faults = NULL;
   c->nfaults = 0;
   if (nfaults == 0) return true;
@@ -76,6 +77,12 @@ static bool make_room(CudaDevice *d, const RtGraph *g, CudaGraph *c) {
   c->nfaults = nfaults;
   return d->driver->cuMemsetD8Async(c->faults->data, 0, (size_t)nfaults * sizeof(RtGpuFault), d->home) == CU_SUCCESS &&
          d->driver->cuStreamSynchronize(d->home) == CU_SUCCESS;
+}
+
+/* The address of a launch's record, or 0. */
+static CuPtr record_of(const CudaGraph *c, int32_t i) {
+  int32_t k = c->piece[i].fault;
+  return k < 0 ? 0 : c->faults->data + (CuPtr)k * sizeof(RtGpuFault);
 }
 
 /* --- capture --- */
@@ -94,25 +101,20 @@ static CuGraphNode last_node(const CudaDevice *d, CuStream stream) {
 
 static HdStatus give_pieces(CudaDevice *d, CuStream stream, const RtGraph *g, CudaGraph *c) {
   char *stage = c->stage ? hdrt_block_data(c->stage) : NULL;
-  CuPtr fault = c->faults ? c->faults->data : 0;
   CudaCall call;
   c->fetches = c->launches = 0;
   for (int32_t i = 0; i < g->count; i++) {
     const RtNode *n = &g->nodes[i];
-    size_t staged;
-    c->node[i] = NULL;
     switch (n->kind) {
     case RT_NODE_LAUNCH:
-      HD_TRY(hdcu_launch(d, stream, &n->launch, wants_fault(n) ? fault : 0, NULL));
-      if (hdcu_launch_call(&n->launch, 0, &call)) c->node[i] = last_node(d, stream);
-      if (wants_fault(n)) fault += sizeof(RtGpuFault);
+      HD_TRY(hdcu_launch(d, stream, &n->launch, record_of(c, i), NULL));
+      if (hdcu_launch_call(&n->launch, 0, &call)) c->piece[i].node = last_node(d, stream);
       c->launches++;
       break;
     case RT_NODE_COPY:
-      staged = hdcu_staged(d, &n->view[0], &n->view[1]);
-      if (staged) {
+      if (c->piece[i].staged) {
         HD_TRY(hdcu_staged_copy(d, stream, stage, &n->view[0], &n->view[1], NULL));
-        stage += staged;
+        stage += c->piece[i].staged;
         c->fetches += n->view[0].on != NULL;
       } else {
         HD_TRY(hdcu_copy(d, stream, NULL, &n->view[0], &n->view[1], NULL));
@@ -158,27 +160,19 @@ static void capture(CudaDevice *d, const RtGraph *g, CudaGraph *c) {
 
 /* In place; false if the driver wants to be given all of it again. */
 static bool update(CudaDevice *d, RtGraph *g, CudaGraph *c) {
-  CuPtr fault = c->faults ? c->faults->data : 0;
   for (int32_t i = 0; i < g->count; i++) {
     RtNode *n = &g->nodes[i];
     CudaCall call;
-    if (n->changed) {
-      void *params[] = {(void *)n->launch.args, &call.g};
-      if (!c->node[i] || !hdcu_launch_call(&n->launch, wants_fault(n) ? fault : 0, &call)) return false;
-      CuKernelNode k = {call.function, {call.blocks, call.repeat, 1}, {call.block, 1, 1}, 0, params, NULL};
-      if (d->driver->cuGraphExecKernelNodeSetParams(c->exec, c->node[i], &k) != CU_SUCCESS) return false;
-      n->changed = false;
-    }
-    if (wants_fault(n)) fault += sizeof(RtGpuFault);
+    if (!n->changed) continue;
+    void *params[] = {(void *)n->launch.args, &call.g};
+    bool same =
+        wants_fault(n) == (c->piece[i].fault >= 0); /* another variant may have asserts where the old had none */
+    if (!same || !c->piece[i].node || !hdcu_launch_call(&n->launch, record_of(c, i), &call)) return false;
+    CuKernelNode k = {call.function, {call.blocks, call.repeat, 1}, {call.block, 1, 1}, 0, params, NULL};
+    if (d->driver->cuGraphExecKernelNodeSetParams(c->exec, c->piece[i].node, &k) != CU_SUCCESS) return false;
+    n->changed = false;
   }
   return true;
-}
-
-/* A new variant may want records where the old one wanted none. */
-static bool same_faults(const RtGraph *g, const CudaGraph *c) {
-  int32_t n = 0;
-  for (int32_t i = 0; i < g->count; i++) n += wants_fault(&g->nodes[i]);
-  return n == c->nfaults;
 }
 
 static void forget_changes(RtGraph *g) {
@@ -203,7 +197,7 @@ static CudaGraph *made(CudaDevice *d, RtGraph *g) {
 CudaGraph *hdcu_graph(CudaDevice *d, RtGraph *g) {
   CudaGraph *c = g->count ? made(d, g) : NULL;
   if (!c || c->refused) return NULL;
-  if (c->exec && g->changed && !(same_faults(g, c) && update(d, g, c))) {
+  if (c->exec && g->changed && !update(d, g, c)) {
     if (c->done) d->driver->cuEventSynchronize(c->done);
     drop_exec(d, c);
   }
