@@ -2,6 +2,8 @@
 #include "algorithms/room.h"
 
 enum { BLOCK = 1024, LANES = 16 }; /* consts of select.hd */
+/* Few bins: a table of theirs stays in the first cache, and fewer of them than a block has elements cost little to add up. */
+enum { FEW_BINS = 4096, TABLE_BLOCK = 32768 };
 
 /* The places of the chosen elements of x to `index`, and how many they are to `count`. */
 static HdStatus choose(HdAlgorithms *a, const char *count_name, const char *place_name, HdArray x, HdArray index,
@@ -70,6 +72,18 @@ HdStatus hd_run_lengths(HdAlgorithms *a, HdArray in, HdArray values, HdArray len
                      hd_arg_array(&values), hd_arg_array(&lengths));
 }
 
+static HdStatus histogram_by_tables(HdAlgorithms *a, HdArray in, HdArray bins) {
+  HdKernel *fill, *sum;
+  HdArray table;
+  int64_t count = bins.length[0], blocks = (in.length[0] + TABLE_BLOCK - 1) / TABLE_BLOCK;
+  HD_TRY(hdalg_kernel(a, ALG_SELECT, "histogram_blocks", &fill));
+  HD_TRY(hdalg_kernel(a, ALG_SELECT, "histogram_sum", &sum));
+  HD_TRY(hdalg_scratch(a, ALG_COUNTS, bins.type, blocks * count, &table));
+  HD_TRY(HDHOST_RUN2(fill, a->stream, blocks, 1, hd_arg_array(&in), hd_arg_i32((int32_t)count), hd_arg_i32(TABLE_BLOCK),
+                     hd_arg_array(&table)));
+  return HDHOST_RUN1(sum, a->stream, count, hd_arg_array(&table), hd_arg_i32((int32_t)blocks), hd_arg_array(&bins));
+}
+
 HdStatus hd_histogram(HdAlgorithms *a, HdArray in, HdArray bins) {
   const char *call = "hd_histogram";
   HdKernel *kernel;
@@ -79,6 +93,8 @@ HdStatus hd_histogram(HdAlgorithms *a, HdArray in, HdArray bins) {
   if (!hdalg_is_scalar(in.type, HD_I32) && !hdalg_is_scalar(in.type, HD_U32))
     return hdalg_fail(a, HD_ERR_TYPE, call, "in", "wanted i32 or u32, got %s", hd_type_name(in.type, got));
   in.type = hd_type_scalar(HD_U32);
+  if (a->device.kind == HD_DEVICE_CPU && bins.length[0] <= FEW_BINS && in.length[0] > 0)
+    return histogram_by_tables(a, in, bins);
   HD_TRY(hdalg_kernel(a, ALG_SELECT, "histogram", &kernel));
   HD_TRY(hd_array_clear(a->stream, bins));
   return HDHOST_RUN1(kernel, a->stream, in.length[0], hd_arg_array(&in), hd_arg_array(&bins));

@@ -97,6 +97,22 @@ TEST_P(SelectWays, GivesTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, SelectWays, testing::ValuesIn(Ways()), WayName);
 
+TEST(Select, CountsIntoFewAndManyBins) {
+  Machine m({"cpu", 2, 0, true});
+  for (size_t n : {0, 1, 1000, 32768, 100000})
+    for (size_t count : {0, 1, 10, 4096, 4097}) {
+      auto x = Random<uint32_t>(n, n + count);
+      std::vector<int32_t> want(count);
+      for (auto &v : x) {
+        v = v % 5 ? v % uint32_t(count + 1) : v;
+        if (v < count) want[v]++;
+      }
+      HdArray in = m.Of(x), bins = m.Of(std::vector<int32_t>(count, 3));
+      OK(m, hd_histogram(m.algorithms, in, bins));
+      EXPECT_EQ(m.Fetch<int32_t>(bins), want) << n << " into " << count;
+    }
+}
+
 TEST(Select, RefusesWhatItCannotTake) {
   Machine m;
   HdArray x = m.New<float>(10), i = m.New<int32_t>(10), u = m.New<uint32_t>(10), few = m.New<int32_t>(9);
