@@ -113,27 +113,50 @@ static HdStatus check_places(const CudaDevice *d, const RtView *from, const RtVi
   return HD_OK;
 }
 
+/* The same elements in the same pairs, with no axis of `a` backwards: the driver knows no negative pitch. */
+static void face_forward(RtView *a, RtView *b) {
+  for (int32_t k = 0; k < a->ndim; k++) {
+    int64_t last = a->length[k] - 1;
+    if (a->stride[k] >= 0 || last < 0) continue;
+    a->data += last * a->stride[k] * (int64_t)a->elem;
+    b->data += last * b->stride[k] * (int64_t)b->elem;
+    a->stride[k] = -a->stride[k];
+    b->stride[k] = -b->stride[k];
+  }
+}
+
+void hdcu_face_forward(RtView *from, RtView *to) {
+  if (from->on)
+    face_forward(from, to);
+  else
+    face_forward(to, from);
+}
+
 HdStatus hdcu_copy(CudaDevice *d, CuStream stream, CudaStage *stage, const RtView *from, const RtView *to,
                    HdError *err) {
   bool staged = false;
+  RtView f = *from, t = *to;
   HD_TRY(check_places(d, from, to, err));
-  if (stage) HD_TRY(hdcu_stage_copy(d, stream, stage, from, to, err, &staged));
+  hdcu_face_forward(&f, &t);
+  if (stage) HD_TRY(hdcu_stage_copy(d, stream, stage, &f, &t, err, &staged));
   if (staged) return HD_OK;
   Move m = {.d = d, .stream = stream, .from_on = (const CudaDevice *)from->on, .to_on = (const CudaDevice *)to->on};
   CudaDevice *other = (CudaDevice *)(m.from_on == d ? to->on : from->on);
   if (other && !other->context)
     return hdb_fail(err, HD_ERR_ARG, m.from_on == d ? "to" : "from", "%s has no memory in use", other->name);
-  if (!gather_axes(&m, from, to)) return HD_OK;
+  if (!gather_axes(&m, &f, &t)) return HD_OK;
   if (other && other != d) hdcu_peer(d, other);
-  CuResult code = move(&m, 0, from->data, to->data);
+  CuResult code = move(&m, 0, f.data, t.data);
   return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, m.call, NULL, err);
 }
 
 HdStatus hdcu_clear(CudaDevice *d, CuStream stream, const RtView *v, HdError *err) {
   if (v->on != &d->base)
     return hdb_fail(err, HD_ERR_DEVICE, "a", "it is not in the memory of %s; use a stream of its own device", d->name);
+  RtView w = *v, same = w;
+  face_forward(&w, &same);
   Move m = {.d = d, .stream = stream, .to_on = d, .clear = true};
-  if (!gather_axes(&m, v, v)) return HD_OK;
-  CuResult code = move(&m, 0, v->data, v->data);
+  if (!gather_axes(&m, &w, &w)) return HD_OK;
+  CuResult code = move(&m, 0, w.data, w.data);
   return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, m.call, NULL, err);
 }

@@ -210,6 +210,8 @@ CuResult   hdcu_graph_done(CudaDevice *d, CudaGraph *g, const CudaOrder *order);
 /* `stage` is of the stream; NULL: pageable memory goes to the driver as it is. */
 HdStatus hdcu_copy(CudaDevice *d, CuStream stream, CudaStage *stage, const RtView *from, const RtView *to, HdError *err);
 HdStatus hdcu_clear(CudaDevice *d, CuStream stream, const RtView *v, HdError *err);
+/* The same elements in the same pairs, with the device's view going forward along each axis. */
+void     hdcu_face_forward(RtView *from, RtView *to);
 
 HD_END_DECLS
 #endif

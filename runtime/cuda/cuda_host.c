@@ -175,9 +175,11 @@ size_t hdcu_staged(const CudaDevice *d, const RtView *from, const RtView *to) {
 HdStatus hdcu_staged_copy(CudaDevice *d, CuStream stream, void *at, const RtView *from, const RtView *to,
                           HdError *err) {
   Transit *t = at;
-  if (from->on) return fetch(d, stream, at, from, to, err);
-  *t = (Transit){*from, packed(from, (char *)at + TRANSIT), NULL};
-  return send_later(d, stream, t, to, err);
+  RtView f = *from, v = *to;
+  hdcu_face_forward(&f, &v); /* before it is packed, so that what is packed goes forward too */
+  if (f.on) return fetch(d, stream, at, &f, &v, err);
+  *t = (Transit){f, packed(&f, (char *)at + TRANSIT), NULL};
+  return send_later(d, stream, t, &v, err);
 }
 
 HdStatus hdcu_stage_copy(CudaDevice *d, CuStream stream, CudaStage *g, const RtView *from, const RtView *to,

@@ -32,7 +32,9 @@ static bool is_wsl(void) {
 }
 
 static HdStatus find_library(CuDriver *d, HdError *err) {
-  static const char *const places[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", "libcuda.so"};
+  static const char *const places[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
+                                       "/run/opengl-driver/lib/libcuda.so.1", /* NixOS */
+                                       "libcuda.so"};
   const char *named = getenv("HEDDLE_LIBCUDA");
   char tried[320] = "";
   bool found = false;

@@ -23,9 +23,11 @@ TEST_P(Graphs, GiveWhatTheirPiecesGive) {
   const int64_t n = 64;
   ASSERT_EQ(hd_array_new_pinned(ctx, gpu, x.type, 1, &n, &p), HD_OK);
   arrays.push_back(p);
-  HdArray odd, half;
+  HdArray odd, half, back, tail = New(cpu, {32}), liat;
   ASSERT_EQ(hd_array_slice(ctx, y, 0, 1, 64, 2, &odd), HD_OK);
   ASSERT_EQ(hd_array_slice(ctx, out, 0, 63, -1, -2, &half), HD_OK);
+  ASSERT_EQ(hd_array_slice(ctx, y, 0, 63, 0, -2, &back), HD_OK); // odd, backwards
+  ASSERT_EQ(hd_array_slice(ctx, tail, 0, 31, -1, -1, &liat), HD_OK);
   ASSERT_EQ(hd_graph_begin(stream), HD_OK);
   ASSERT_EQ(hd_array_copy(stream, h, x), HD_OK) << Why(); // pageable memory is read when the graph is done
   ASSERT_EQ(Launch("add", {64}, {hd_arg_array(&x), hd_arg_i32(2)}), HD_OK) << Why();
@@ -33,9 +35,10 @@ TEST_P(Graphs, GiveWhatTheirPiecesGive) {
   ASSERT_EQ(Launch("add", {32}, {hd_arg_array(&odd), hd_arg_i32(100)}), HD_OK) << Why(); // arrays with gaps
   ASSERT_EQ(hd_array_copy(stream, odd, half), HD_OK);                                    // to pageable memory
   ASSERT_EQ(hd_array_copy(stream, y, p), HD_OK);                                         // and to pinned
+  ASSERT_EQ(hd_array_copy(stream, back, liat), HD_OK);                                   // backwards to backwards
   ASSERT_EQ(hd_array_clear(stream, odd), HD_OK);
   HdGraph *g = End();
-  EXPECT_EQ(hd_graph_count(g), 7);
+  EXPECT_EQ(hd_graph_count(g), 8);
   for (int round = 0; round < 3; round++) {
     for (int i = 0; i < 64; i++) Of(h)[i] = 1000 * round + i;
     ASSERT_EQ(hd_graph_launch(g, stream), HD_OK) << Why();
@@ -47,6 +50,7 @@ TEST_P(Graphs, GiveWhatTheirPiecesGive) {
       EXPECT_EQ(seen[static_cast<size_t>(63 - 2 * i)], 1000 * round + 2 * i + 1 + 102) << round;
       EXPECT_EQ(seen[static_cast<size_t>(62 - 2 * i)], 0);
       EXPECT_EQ(Of(p)[2 * i], 1000 * round + 2 * i + 2);
+      EXPECT_EQ(Of(tail)[i], 1000 * round + 2 * i + 1 + 102);
       EXPECT_EQ(Of(p)[2 * i + 1], 1000 * round + 2 * i + 1 + 102);
     }
     EXPECT_EQ(Fetch(y)[5], 0);

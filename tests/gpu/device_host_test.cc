@@ -96,6 +96,37 @@ TEST_F(Host, MemoryIsReadAtOnceAndWrittenInOrder) {
   }
 }
 
+TEST_F(Host, ViewsThatGoBackwardsAreFewPieces) {
+  Open("sm=90");
+  HdArray from = Numbers({40, 50}), there = New(gpu, {40, 50}), to = New(cpu, {40, 50}), same = New(gpu, {40, 50}), v,
+          w;
+  ASSERT_EQ(hd_array_slice(ctx, there, 1, 49, -1, -1, &v), HD_OK);
+  ASSERT_EQ(hd_array_slice(ctx, v, 0, 39, -1, -2, &v), HD_OK);
+  ASSERT_EQ(hd_array_slice(ctx, from, 0, 0, 40, 2, &w), HD_OK);
+  uint64_t before = Calls("cuMemcpy*");
+  ASSERT_EQ(hd_array_copy(stream, w, v), HD_OK) << Why(); // staged
+  ASSERT_EQ(hd_array_slice(ctx, to, 0, 0, 40, 2, &w), HD_OK);
+  ASSERT_EQ(hd_array_copy(stream, v, w), HD_OK) << Why();
+  HdArray other;
+  ASSERT_EQ(hd_array_slice(ctx, same, 1, 49, -1, -1, &other), HD_OK);
+  ASSERT_EQ(hd_array_slice(ctx, other, 0, 39, -1, -2, &other), HD_OK);
+  ASSERT_EQ(hd_array_copy(stream, v, other), HD_OK) << Why(); // both backwards
+  EXPECT_EQ(Calls("cuMemcpy*") - before, 3u);
+  ASSERT_EQ(hd_stream_wait(stream), HD_OK) << Why();
+  std::vector<int32_t> got = Fetch(there), again = Fetch(same);
+  for (int i = 0; i < 40; i++)
+    for (int k = 0; k < 50; k++) {
+      ASSERT_EQ(Of(to)[50 * i + k], i % 2 ? 0 : 50 * i + k);
+      // Row 39 - i of the device has row i of the host backwards.
+      ASSERT_EQ(got[static_cast<size_t>(50 * (39 - i) + 49 - k)], i % 2 ? 0 : 50 * i + k);
+    }
+  EXPECT_EQ(got, again);
+  before = Calls("cuMemset*");
+  ASSERT_EQ(hd_array_clear(stream, v), HD_OK) << Why();
+  EXPECT_EQ(Calls("cuMemset*") - before, 1u);
+  EXPECT_EQ(Fetch(there), std::vector<int32_t>(2000, 0));
+}
+
 TEST_F(Host, MemoryThatIsOnItsWayIsNotReadBefore) {
   for (const char *config : {"devices=2,sm=90,seed=1", "devices=2,sm=90,seed=2", "devices=2,sm=90,seed=3"}) {
     Open(config);
