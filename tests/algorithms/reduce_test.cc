@@ -179,8 +179,8 @@ TEST_P(ReduceWays, GivesTheSameBits) {
       if (op == HD_REDUCE_SUM) continue;
       EXPECT_TRUE(SameBits<float>({Reduce(m, op, x)}, {Reduce(plain, op, x)}));
     }
-    ExpectReductions(m, Values<int64_t>(n));
-    ExpectScans(m, Values<uint32_t>(n));
+    ExpectReductions(m, Values<int32_t>(n));
+    ExpectScans(m, Values<int32_t>(n));
   }
 }
 
