@@ -281,4 +281,20 @@ TEST(Solve, RefusesWhatDoesNotFit) {
   hd_sparse_free(s);
 }
 
+TEST(Solve, CannotWaitWhileAGraphIsRecorded) {
+  Machine m;
+  HdSparse *s = New<float>(m, 2, 2, 1, {0, 1}, {0, 1}, {2, 2}), *other = nullptr;
+  HdArray b = m.Of<float>({2, 4}), x = m.New<float>(2), i = m.Of<int32_t>({0, 1});
+  HdGraph *graph = nullptr;
+  OK(m, hd_graph_begin(m.stream));
+  EXPECT_EQ(hd_solve_cg(m.algorithms, hd_sparse_operator(s), b, x, nullptr, nullptr), HD_ERR_BUSY);
+  EXPECT_EQ(hd_sparse_new(m.algorithms, 2, 2, 1, i, i, b, &other), HD_ERR_BUSY);
+  OK(m, hd_sparse_apply(1, s, b, 0, x)); // does not wait
+  OK(m, hd_graph_end(m.stream, &graph));
+  hd_graph_free(graph);
+  EXPECT_EQ(other, nullptr);
+  EXPECT_EQ(Solve<float>(m, hd_solve_cg, hd_sparse_operator(s), {2, 4}, To(1e-6)).x, (std::vector<float>{1, 2}));
+  hd_sparse_free(s);
+}
+
 } // namespace

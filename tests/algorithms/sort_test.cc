@@ -195,4 +195,27 @@ TEST(Sort, IsKeptByAGraph) {
   hd_graph_free(graph);
 }
 
+TEST(Sort, RunsOnTwoStreamsAtOnce) {
+  Machine m({"cpu", 3, 0, false});
+  HdStream *second;
+  HdAlgorithms *apart;
+  OK(m, hd_stream_new(m.ctx, m.cpu, HD_STREAM_ASYNC, &second));
+  OK(m, hd_algorithms_new(m.ctx, second, nullptr, &apart));
+  const size_t n = 200000;
+  auto x = Random<uint64_t>(n, 21), y = Random<uint64_t>(n, 22);
+  for (int round = 0; round < 3; round++) {
+    HdArray a = m.Of(x), b = m.Of(y);
+    OK(m, hd_sort_keys(m.algorithms, a, nullptr));
+    OK(m, hd_sort_keys(apart, b, nullptr));
+    OK(m, hd_stream_wait(second));
+    auto want_x = x, want_y = y;
+    std::sort(want_x.begin(), want_x.end());
+    std::sort(want_y.begin(), want_y.end());
+    EXPECT_EQ(m.Fetch<uint64_t>(a), want_x);
+    EXPECT_EQ(m.Fetch<uint64_t>(b), want_y);
+  }
+  hd_algorithms_free(apart);
+  hd_stream_free(second);
+}
+
 } // namespace
