@@ -1,5 +1,5 @@
 // tests/gpu/driver_kernels_test.cc -- each kernel of tests/diff/kernels by way of the runtime's CUDA device and the simulated
-// driver: the same bits as on the interpreter.
+// driver, a third of them in graphs: the same bits as on the interpreter.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -24,10 +24,11 @@ TEST_P(DriverKernel, GivesTheSameBitsOnADevice) {
     o.pipelines.clear();
     o.inner = {0, 1, 33, c.dim.back()};
     const gpu::Way way = {90, GetParam().turn % 2 == 0, 2, 64};
-    o.others.push_back([way](const IrFunc *kernel) {
+    const bool graph = GetParam().turn % 3 == 0;
+    o.others.push_back([way, graph](const IrFunc *kernel) {
       std::string trouble, bytes = gpu::Compile(kernel, way, &trouble);
       diff::Rival r;
-      if (trouble.empty()) return gpu::OnDriver(bytes, way);
+      if (trouble.empty()) return gpu::OnDriver(bytes, way, graph);
       r.problem = trouble;
       return r;
     });

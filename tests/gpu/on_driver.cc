@@ -33,14 +33,20 @@ public:
   }
   Code(const Code &) = delete;
 
-  std::string Run(diff::Inputs *in, diff::Faults *faults) const {
+  std::string Run(diff::Inputs *in, diff::Faults *faults, bool graph) const {
     HdError err = {};
     RtFaultCopy fault = {};
     Arrays there;
-    HdStatus status = Send(in, &there, &err);
+    RtGraph *g = nullptr;
+    HdStatus status = graph ? hdrt_graph_new(&Gpu::Get().device.base, &err, &g) : HD_OK;
+    Gpu::Get().stream->keeping = g;
+    if (status == HD_OK) status = Send(in, &there, &err);
     if (status == HD_OK) status = Launch(in, there.args, &err);
     if (status == HD_OK) status = Fetch(in, there, &err);
+    Gpu::Get().stream->keeping = nullptr;
+    if (status == HD_OK && g) status = hdrt_stream_graph(Gpu::Get().stream, g, &err);
     if (status == HD_OK) status = hdrt_stream_wait(Gpu::Get().stream, &fault, &err);
+    hdrt_graph_free(g);
     RtDevice *d = &Gpu::Get().device.base;
     for (HdBlock *b : there.blocks)
       if (b) d->ops->free(d, b);
@@ -133,13 +139,13 @@ Gpu::~Gpu() {
   hdcu_driver_close(&driver);
 }
 
-diff::Rival OnDriver(const std::string &bytes, const Way &way) {
+diff::Rival OnDriver(const std::string &bytes, const Way &way, bool graph) {
   diff::Rival r;
-  r.name = "GPU " + Name(way);
+  r.name = "GPU " + Name(way) + (graph ? " in a graph" : "");
   r.dense_only = way.dense;
   auto code = std::make_shared<Code>(bytes);
   r.problem = code->problem;
-  r.run = [code](diff::Inputs *in, diff::Faults *f) { return code->Run(in, f); };
+  r.run = [code, graph](diff::Inputs *in, diff::Faults *f) { return code->Run(in, f, graph); };
   return r;
 }
 

@@ -22,8 +22,8 @@ private:
   ~Gpu();
 };
 
-// The kernel of these bytes (artifact.h).
-diff::Rival OnDriver(const std::string &bytes, const Way &way);
+// The kernel of these bytes (artifact.h). `graph`: the copies and the launch are kept, and done as one.
+diff::Rival OnDriver(const std::string &bytes, const Way &way, bool graph = false);
 
 } // namespace gpu
 

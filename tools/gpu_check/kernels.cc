@@ -98,13 +98,13 @@ void RunKernels(const Options &o, const Pack &pack, Report *report) {
           if (t > 0 && !dense) continue;
           const gpu::Way way = WayOf(targets[t], dense);
           const std::string *bytes = pack.Find(KeyOf(file.Name(), c.kernel, way));
-          d.others.push_back([&, way, bytes](const IrFunc *) {
+          d.others.push_back([&, way, bytes, t](const IrFunc *) {
             diff::Rival r;
             r.name = gpu::Name(way);
             r.problem = "it is not in the pack";
             if (!bytes) return r;
             double before = Now();
-            r = gpu::OnDriver(*bytes, way);
+            r = gpu::OnDriver(*bytes, way, t > 0);
             loads.push_back(1e3 * (Now() - before));
             return r;
           });
