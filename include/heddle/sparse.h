@@ -1,9 +1,9 @@
 /* heddle/sparse.h -- sparse matrices of square blocks on a device, and iterative solvers for linear systems.
  *
- * A matrix is kept as block compressed rows (BSR): rows, columns and counts are in blocks of 1 x 1 to 6 x 6 scalars, f32 or f64;
- * blocks of 1 x 1 make it CSR. In a row the columns ascend, each once; an element may be zero. All sums have a fixed order, so
- * results have the same bits for any threads, width and device. Work goes to the stream of the HdAlgorithms that a matrix was
- * made with; a call that must know a count of the device, or how far a solver is, says that it waits.
+ * A matrix is kept as block compressed rows (BSR): rows, columns and counts are in blocks of 1 x 1 to 6 x 6 scalars, f32 or
+ * f64; blocks of 1 x 1 make it CSR. In a row the columns ascend, each once; an element may be zero. All sums have a fixed
+ * order, so results have the same bits for any threads, width and device. Work goes to the stream of the HdAlgorithms that
+ * a matrix was made with; a call that must know a count of the device, or how far a solver is, says that it waits.
  */
 #ifndef HEDDLE_SPARSE_H
 #define HEDDLE_SPARSE_H
@@ -15,10 +15,11 @@ typedef struct HdSparse HdSparse;
 
 enum { HD_SPARSE_MAX_BLOCK = 6 };
 
-/* A matrix of rows x cols blocks of block x block scalars, from `n` triplets; waits for the stream. Triplets at one place are
- * summed in the order in which they stand. No triplets make a matrix of zeros.
+/* A matrix of rows x cols blocks of block x block scalars, from `n` triplets; waits for the stream. Triplets at one place
+ * are summed in the order in which they stand. No triplets make a matrix of zeros.
  *
- * Shapes     row, col (n) i32; values: dense, n * block * block scalars f32 or f64, block after block, its rows one after another.
+ * Shapes     row, col (n) i32; values: dense, n * block * block scalars f32 or f64, block after block, its rows one after
+ *            another.
  * Ownership  the caller owns *out, until hd_sparse_free, at which the stream must have done its work; `a` must outlive it.
  * Errors     HD_ERR_ARG names a triplet that lies outside; HD_ERR_SHAPE; HD_ERR_TYPE; HD_ERR_DEVICE; HD_ERR_NOMEM;
  *            HD_ERR_UNSUPPORTED for 2^31 scalars or more. */
@@ -40,13 +41,14 @@ HD_API HdArray hd_sparse_values(const HdSparse *m);
 /* New matrices from old ones; the caller owns *out. Those of two matrices want equal blocks and scalars, and wait for the
  * stream. A sum or product has an element where its terms have one, even if it is zero.
  *
- * Errors     HD_ERR_SHAPE, HD_ERR_TYPE say what differs; HD_ERR_NOMEM; HD_ERR_UNSUPPORTED for a product of 2^31 terms or more. */
-HD_API HdStatus hd_sparse_transpose(const HdSparse *m, HdSparse **out);                         /* waits            */
-HD_API HdStatus hd_sparse_to_csr(const HdSparse *m, HdSparse **out);                            /* blocks of 1 x 1  */
+ * Errors     HD_ERR_SHAPE, HD_ERR_TYPE say what differs; HD_ERR_NOMEM; HD_ERR_UNSUPPORTED for a product of 2^31 terms or
+ *            more. */
+HD_API HdStatus hd_sparse_transpose(const HdSparse *m, HdSparse **out);
+HD_API HdStatus hd_sparse_to_csr(const HdSparse *m, HdSparse **out); /* with blocks of 1 x 1 */
 HD_API HdStatus hd_sparse_add(double alpha, const HdSparse *x, double beta, const HdSparse *y, HdSparse **out);
 HD_API HdStatus hd_sparse_multiply(const HdSparse *x, const HdSparse *y, HdSparse **out);
-/* A matrix with the inverses of m's diagonal blocks, and nothing else: Jacobi's preconditioner. A block that is missing, or has no
- * finite inverse, becomes the identity. `m` is square. */
+/* A matrix with the inverses of m's diagonal blocks, and nothing else: Jacobi's preconditioner. A block that is missing, or
+ * has no finite inverse, becomes the identity. `m` is square. */
 HD_API HdStatus hd_sparse_jacobi(const HdSparse *m, HdSparse **out);
 
 /* y = alpha m x + beta y. With beta = 0 the old y is not read. The order of a row's sum is that of its columns.
@@ -56,8 +58,9 @@ HD_API HdStatus hd_sparse_apply(double alpha, const HdSparse *m, HdArray x, doub
 
 /* --- solvers of A x = b --- */
 
-/* A linear map: `apply` gives the stream work that makes y = A x, for dense x and y that do not overlap. What it returns but HD_OK
- * ends a solver, which passes it on. It may call all functions above with the solver's HdAlgorithms, but no solver. */
+/* A linear map: `apply` gives the stream work that makes y = A x, for dense x and y that do not overlap. What it returns
+ * but HD_OK ends a solver, which passes it on. It may call all functions above with the solver's HdAlgorithms, but no
+ * solver. */
 typedef struct HdOperator {
   HdStatus (*apply)(void *user, HdArray x, HdArray y);
   void *user;
@@ -89,13 +92,13 @@ typedef struct HdSolveReport {
   double      rhs;      /* |b|                                                                                */
 } HdSolveReport;
 
-/* Solve A x = b from the x that is given, and leave the last x there; wait for the stream. CG wants a symmetric positive definite
- * A; BiCGSTAB and GMRES take any square one, preconditioned from the right. `options` and `report` may be NULL. Not to converge is
- * no error: the report says so.
+/* Solve A x = b from the x that is given, and leave the last x there; wait for the stream. CG wants a symmetric positive
+ * definite A; BiCGSTAB and GMRES take any square one, preconditioned from the right. `options` and `report` may be NULL.
+ * Not to converge is no error: the report says so.
  *
  * Shapes     b, x: n scalars f32 or f64, all work is done in their type; x dense, not overlapping b.
- * Errors     HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE, HD_ERR_OPTION; HD_ERR_NOMEM; HD_ERR_BUSY while a graph is recorded; those of
- *            the operators. */
+ * Errors     HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE, HD_ERR_OPTION; HD_ERR_NOMEM; HD_ERR_BUSY while a graph is recorded;
+ *            those of the operators. */
 HD_API HdStatus hd_solve_cg(HdAlgorithms *a, HdOperator A, HdArray b, HdArray x, const HdSolveOptions *options,
                             HdSolveReport *report);
 HD_API HdStatus hd_solve_bicgstab(HdAlgorithms *a, HdOperator A, HdArray b, HdArray x, const HdSolveOptions *options,
