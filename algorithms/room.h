@@ -92,6 +92,7 @@ bool     hdalg_is_scalar(HdType type, HdScalar scalar);
 
 struct HdSparse {
   HdAlgorithms *a;
+  const char *call; /* that made it */
   int64_t rows, cols, count;
   int32_t edge; /* of a block */
   HdScalar scalar;

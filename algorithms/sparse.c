@@ -23,10 +23,11 @@ static int64_t size_of(const HdSparse *m) { return (int64_t)m->edge * m->edge; }
 
 /* --- making and ending --- */
 
-static HdStatus make(HdAlgorithms *a, int64_t rows, int64_t cols, int32_t edge, HdScalar scalar, HdSparse **out) {
+static HdStatus make(HdAlgorithms *a, const char *call, int64_t rows, int64_t cols, int32_t edge, HdScalar scalar,
+                     HdSparse **out) {
   HdSparse *m = hdhost_alloc(a->ctx, sizeof *m);
-  if (!m) return hd_context_fail(a->ctx, HD_ERR_NOMEM, "hd_sparse_new", "", "");
-  *m = (HdSparse){.a = a, .rows = rows, .cols = cols, .edge = edge, .scalar = scalar};
+  if (!m) return hd_context_fail(a->ctx, HD_ERR_NOMEM, call, "", "");
+  *m = (HdSparse){.a = a, .call = call, .rows = rows, .cols = cols, .edge = edge, .scalar = scalar};
   *out = m;
   return HD_OK;
 }
@@ -41,7 +42,7 @@ static HdStatus make_elements(HdSparse *m, int64_t count) {
   int64_t scalars = count * size_of(m);
   m->count = count;
   if (scalars > INT32_MAX)
-    return hdalg_fail(a, HD_ERR_UNSUPPORTED, "hd_sparse_new", "", "wanted fewer than 2^31 scalars, got %lld",
+    return hdalg_fail(a, HD_ERR_UNSUPPORTED, m->call, "", "wanted fewer than 2^31 scalars, got %lld",
                       (long long)scalars);
   HD_TRY(hd_array_new(a->ctx, a->device, hd_type_scalar(HD_I32), 1, &count, &m->column));
   return hd_array_new(a->ctx, a->device, hd_type_scalar(m->scalar), 1, &scalars, &m->value);
@@ -225,7 +226,7 @@ HdStatus hd_sparse_new(HdAlgorithms *a, int64_t rows, int64_t cols, int32_t bloc
                        HdArray values, HdSparse **out) {
   HdSparse *m;
   HD_TRY(check_triplets(a, rows, cols, block, row, col, values));
-  HD_TRY(make(a, rows, cols, block, (HdScalar)values.type.scalar, &m));
+  HD_TRY(make(a, "hd_sparse_new", rows, cols, block, (HdScalar)values.type.scalar, &m));
   values.length[0] = hd_array_count(values);
   values.ndim = 1;
   values.stride[0] = 1;
@@ -259,7 +260,7 @@ static HdStatus transpose(const HdSparse *x, HdSparse *m) {
 
 HdStatus hd_sparse_transpose(const HdSparse *x, HdSparse **out) {
   HdSparse *m;
-  HD_TRY(make(x->a, x->cols, x->rows, x->edge, x->scalar, &m));
+  HD_TRY(make(x->a, "hd_sparse_transpose", x->cols, x->rows, x->edge, x->scalar, &m));
   return finish(m, transpose(x, m), out);
 }
 
@@ -280,7 +281,7 @@ static HdStatus to_csr(const HdSparse *x, HdSparse *m) {
 
 HdStatus hd_sparse_to_csr(const HdSparse *x, HdSparse **out) {
   HdSparse *m;
-  HD_TRY(make(x->a, x->rows * x->edge, x->cols * x->edge, 1, x->scalar, &m));
+  HD_TRY(make(x->a, "hd_sparse_to_csr", x->rows * x->edge, x->cols * x->edge, 1, x->scalar, &m));
   return finish(m, to_csr(x, m), out);
 }
 
@@ -300,7 +301,7 @@ HdStatus hd_sparse_jacobi(const HdSparse *x, HdSparse **out) {
   if (x->rows != x->cols)
     return hdalg_fail(x->a, HD_ERR_SHAPE, "hd_sparse_jacobi", "m", "wanted a square matrix, got %lld x %lld blocks",
                       (long long)x->rows, (long long)x->cols);
-  HD_TRY(make(x->a, x->rows, x->rows, x->edge, x->scalar, &m));
+  HD_TRY(make(x->a, "hd_sparse_jacobi", x->rows, x->rows, x->edge, x->scalar, &m));
   return finish(m, jacobi(x, m), out);
 }
 
@@ -344,7 +345,7 @@ HdStatus hd_sparse_add(double alpha, const HdSparse *x, double beta, const HdSpa
                       (long long)x->rows, (long long)x->cols, (long long)y->rows, (long long)y->cols);
   if (x->count + y->count > INT32_MAX)
     return hdalg_fail(x->a, HD_ERR_UNSUPPORTED, "hd_sparse_add", "", "both have 2^31 blocks or more");
-  HD_TRY(make(x->a, x->rows, x->cols, x->edge, x->scalar, &m));
+  HD_TRY(make(x->a, "hd_sparse_add", x->rows, x->cols, x->edge, x->scalar, &m));
   return finish(m, add(alpha, x, beta, y, m), out);
 }
 
@@ -413,7 +414,7 @@ HdStatus hd_sparse_multiply(const HdSparse *x, const HdSparse *y, HdSparse **out
   if (x->cols != y->rows)
     return hdalg_fail(x->a, HD_ERR_SHAPE, "hd_sparse_multiply", "y", "wanted %lld rows of blocks, got %lld",
                       (long long)x->cols, (long long)y->rows);
-  HD_TRY(make(x->a, x->rows, y->cols, x->edge, x->scalar, &m));
+  HD_TRY(make(x->a, "hd_sparse_multiply", x->rows, y->cols, x->edge, x->scalar, &m));
   return finish(m, multiply(x, y, m), out);
 }
 
