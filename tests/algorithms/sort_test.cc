@@ -148,6 +148,22 @@ TEST(Sort, TakesViews) {
   }
 }
 
+TEST(Sort, TakesViewsInAnOddNumberOfPasses) {
+  Machine m;
+  auto keys = Random<uint32_t>(5000, 15);
+  for (auto &k : keys) k &= 0xffffff;
+  HdArray all = m.Of(keys), k;
+  OK(m, hd_array_slice(m.ctx, all, 0, 4999, -1, -2, &k));
+  HdSortOptions three_bytes = {0, 24, false};
+  OK(m, hd_sort_keys(m.algorithms, k, &three_bytes));
+  std::vector<uint32_t> want;
+  for (size_t i = 1; i < 5000; i += 2) want.push_back(keys[i]);
+  std::sort(want.begin(), want.end());
+  EXPECT_EQ(m.Fetch<uint32_t>(k), want);
+  auto rest = m.Fetch<uint32_t>(all);
+  for (size_t i = 0; i < 5000; i += 2) ASSERT_EQ(rest[i], keys[i]);
+}
+
 TEST(Sort, RefusesWhatItCannotSort) {
   Machine m;
   HdArray keys = m.New<uint32_t>(10), shorter = m.New<uint32_t>(9), bytes = m.New<uint8_t>(10);
