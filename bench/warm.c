@@ -1,12 +1,21 @@
 /* bench/warm.c -- the whole of a small program: start, load a module, run one kernel, check, end. bench/floors.cc times it
- * as a process, with the cache folder warm.     warm FILE.hd CACHE */
+ * as a process, with the cache folder warm.     warm FILE.hd CACHE [memory]     With `memory` it prints its peak in KiB. */
 #include <stdio.h>
 #include <string.h>
 
 #include "heddle/heddle.h"
 
+static void print_peak(void) {
+  FILE *f = fopen("/proc/self/status", "r");
+  char line[256];
+  long kib;
+  while (f && fgets(line, sizeof line, f))
+    if (sscanf(line, "VmHWM: %ld", &kib) == 1) printf("%ld\n", kib);
+  if (f) fclose(f);
+}
+
 int main(int argc, char **argv) {
-  if (argc != 3) return 2;
+  if (argc != 3 && argc != 4) return 2;
   HdContextOptions options = HD_CONTEXT_OPTIONS_INIT;
   options.threads = 1;
   options.cache_dir = argv[2];
@@ -29,5 +38,6 @@ int main(int argc, char **argv) {
   }
   HdArg args[] = {hd_arg_array(&ax), hd_arg_array(&ay)};
   if (hd_launch(kernel, stream, 1, &n, 2, args) != HD_OK || y[3] != 9) return 5;
+  if (argc == 4) print_peak();
   return hd_kernel_from_cache(kernel) ? 0 : 6;
 }
