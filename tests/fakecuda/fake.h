@@ -42,7 +42,7 @@ typedef struct FkConfig {
   uint64_t mem[FK_DEVICES];
   int      registers;        /* of every function, as if compiled; 0: what the text declares, an upper bound   */
   bool     peer_wrong;       /* copies between devices that see each other arrive damaged                      */
-  bool     pools, managed, peer, eager, null, adversary;
+  bool     race, pools, managed, peer, eager, null, adversary;
   PtxSchedule schedule;
   uint64_t seed;
   char     missing[256];     /* patterns, separated by '/'                                                     */
@@ -54,6 +54,23 @@ typedef struct FkConfig {
 
 void fk_config_read(FkConfig *c, const char *text);
 bool fk_matches(const char *pattern, const char *name);
+
+/* --- who knows what (fake_race.c) --- */
+
+/* For each stream, by its slot, how much of its work comes before. */
+typedef struct FkClock {
+  uint64_t *v;
+  uint32_t  n;
+} FkClock;
+
+/* What some work did to a block: the marks of bytes [lo, hi), or `how` for all of them. */
+typedef struct FkAccess {
+  uint32_t  slot, step;      /* of a stream, of a launched graph                                               */
+  uint64_t  seq, lo, hi;
+  uint8_t  *marks, how;      /* how: of all bytes together                                                     */
+  char      who[120];
+  struct FkAccess *next;
+} FkAccess;
 
 /* --- objects --- */
 
@@ -70,6 +87,8 @@ typedef struct FkBlock {
   struct FkPool   *pool;     /* or NULL                                                                        */
   bool             freeing;  /* a stream will free it                                                          */
   bool             module;   /* a module's variable                                                            */
+  PtxMarks         marks;
+  FkAccess        *accesses; /* the latest first                                                               */
   struct FkBlock  *next;
 } FkBlock;
 
@@ -114,6 +133,7 @@ typedef struct FkOp {
   struct FkEvent *event;
   int          code;         /* of FK_POISON                                                                   */
   struct FkSteps *steps;     /* of FK_STEPS: a launched graph                                                  */
+  FkClock      clock;
 } FkOp;
 
 typedef struct FkStream {
@@ -122,6 +142,8 @@ typedef struct FkStream {
   unsigned  flags;
   int       priority;
   uint64_t  id, submitted, done;
+  uint32_t  slot;
+  FkClock   clock;           /* of its last work                                                               */
   FkOp     *first, *last;
   bool      dead, running;
   struct FkCapture *capture; /* that the stream is in, or NULL                                                 */
@@ -138,6 +160,7 @@ typedef struct FkEvent {
   uint64_t  seq;
   double    time;            /* milliseconds                                                                   */
   bool      done;
+  FkClock   clock;
   uint64_t  captured;        /* the capture that recorded it last, or 0                                        */
   struct FkNode **nodes;     /* what it stands for there                                                       */
   uint32_t  nnodes;
@@ -206,6 +229,7 @@ typedef struct FkExec {
   uint64_t flags;
   FkStream *stream;          /* of the last launch, whose work is `seq` there                                  */
   uint64_t seq;
+  FkClock  clock;
   struct FkExec *next;
 } FkExec;
 
@@ -223,6 +247,7 @@ typedef struct FkCapture {
 typedef struct FkStep {
   FkOp     *op;              /* NULL: nothing                                                                  */
   uint32_t *deps, ndeps;
+  uint8_t  *before;          /* a byte for each step: whether it comes before                                  */
   bool      done;
 } FkStep;
 typedef struct FkSteps {
@@ -242,6 +267,15 @@ typedef struct FkState {
   FkExec    *execs;
   FkCapture *captures;
   uint64_t   random, ids;
+  FkClock    host;           /* what those who call know                                                       */
+  uint32_t   slots;
+  struct {
+    const FkStream *stream;
+    const FkOp     *op;
+    uint64_t        seq;
+    const FkSteps  *steps;
+    uint32_t        step;
+  } now;                     /* what runs                                                                      */
   bool       in_callback;    /* of cuLaunchHostFunc, which may not call the driver                             */
   char       fault[600];     /* the last one in words                                                          */
   uint64_t   launches, threads;
@@ -330,6 +364,23 @@ int       fk_drain_all(FkContext *c);
 void      fk_lose(FkContext *c, int code, const char *why);
 void      fk_stream_end(FkStream *s);
 double    fk_now(void);
+
+/* --- races (fake_race.c) ---
+ *
+ * All of these do nothing unless the configuration says race=1. */
+
+bool fk_watches(void);
+void fk_clock_join(FkClock *to, const FkClock *from);
+void fk_clock_free(FkClock *c);
+void fk_race_submit(FkStream *s, FkOp *op);               /* op is the next work of s */
+void fk_race_host(const FkClock *c);                      /* the host has waited */
+void fk_race_watch(FkBlock *b);
+void fk_race_touch(uint64_t address, uint64_t size, unsigned how);
+void fk_race_settle(FkContext *c, const FkOp *op);        /* op has run: compare what it did with what others did */
+void fk_race_whole(FkStream *s, FkBlock *b, const char *who);  /* the last work of s allocates or frees all of it */
+void fk_race_forget(FkBlock *b);
+void fk_race_trim(void);                                  /* drop what the host knows to be over */
+void fk_race_steps(FkSteps *s);
 
 /* --- contexts, devices, functions (fake_context.c, fake_device.c, fake_function.c, fake_launch.c) --- */
 

@@ -23,7 +23,7 @@ FkContext *fk_context(void *handle) {
 FkContext *fk_context_new(int device, bool primary) {
   FkContext *c = FK_NEW(FkContext);
   c->kind = FK_CONTEXT, c->device = device, c->primary = primary;
-  c->legacy = (FkStream){.kind = FK_STREAM, .context = c, .id = ++fk.ids};
+  c->legacy = (FkStream){.kind = FK_STREAM, .context = c, .id = ++fk.ids, .slot = fk.slots++};
   c->limits[0] = 1024, c->limits[1] = 1 << 20, c->limits[2] = 8 << 20;
   c->next = fk.contexts;
   fk.contexts = c;
@@ -31,9 +31,14 @@ FkContext *fk_context_new(int device, bool primary) {
 }
 
 void fk_context_free(FkContext *c) {
+  for (FkContext *o = fk.contexts; o; o = o->next)
+    for (FkEvent *e = o->events; e; e = e->next)
+      if (e->stream && e->stream->context == c) e->stream = NULL;
+  for (FkExec *e = fk.execs; e; e = e->next)
+    if (e->stream && e->stream->context == c) e->stream = NULL;
   fk_stream_end(&c->legacy);
   for (FkStream *s = c->streams, *next; s; s = next) next = s->next, fk_stream_end(s), free(s);
-  for (FkEvent *e = c->events, *next; e; e = next) next = e->next, free(e->nodes), free(e);
+  for (FkEvent *e = c->events, *next; e; e = next) next = e->next, free(e->nodes), fk_clock_free(&e->clock), free(e);
   for (FkModule *m = c->modules, *next; m; m = next) {
     next = m->next;
     for (FkFunction *f = m->functions, *after; f; f = after) after = f->next, free(f);
@@ -168,7 +173,11 @@ FK_API int cuCtxGetApiVersion(void *handle, unsigned *out) {
 FK_API int cuCtxSynchronize(void) {
   ENTER_CONTEXT();
   UNSAFE();
-  return fk_drain_all(ctx);
+  int code = fk_drain_all(ctx);
+  fk_race_host(&ctx->legacy.clock);
+  for (const FkStream *s = ctx->streams; s; s = s->next) fk_race_host(&s->clock);
+  fk_race_trim();
+  return code;
 }
 FK_API int cuCtxGetLimit(size_t *out, int which) {
   ENTER_CONTEXT();

@@ -50,7 +50,10 @@ static int copy(FkContext *c, void *stream, bool wait, const FkOp *shape, unsign
   if (code) return code;
   if (is_pageable(op->from) && !s->capture) stage(op);
   code = fk_submit(s, op);
-  return wait && !code ? fk_drain(s, s->submitted) : code;
+  if (!wait || code) return code;
+  code = fk_drain(s, s->submitted);
+  fk_race_host(&s->clock);
+  return code;
 }
 
 static int line(FkContext *c, void *stream, bool wait, uint64_t to, unsigned to_side, uint64_t from, unsigned from_side,

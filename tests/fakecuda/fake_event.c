@@ -43,6 +43,7 @@ FK_API int cuEventDestroy_v2(void *event) {
       break;
     }
   free(e->nodes);
+  fk_clock_free(&e->clock);
   free(e);
   return CU_OK;
 }
@@ -64,6 +65,8 @@ static int record(FkContext *ctx, FkStream *s, void *event, bool external) {
   int code = fk_submit(s, op);
   if (code) return code;
   e->captured = 0;
+  fk_clock_free(&e->clock);
+  fk_clock_join(&e->clock, &s->clock);
   e->stream = s;
   e->seq = s->submitted;
   return CU_OK;
@@ -84,7 +87,7 @@ static int wait_event(FkStream *s, void *event, unsigned flags) {
   if (flags == 1) return CU_ILLEGAL_STATE;
   if (!e->stream) return CU_OK;
   FkOp *op = fk_op(FK_NOTHING);
-  fk_depend(op, e->stream, e->seq);
+  fk_depend(op, e->stream, e->seq), fk_clock_join(&op->clock, &e->clock);
   return fk_submit(s, op);
 }
 FK_API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
@@ -101,13 +104,17 @@ FK_API int cuEventSynchronize(void *event) {
   FkEvent *e = fk_event(event);
   if (!e) return CU_INVALID_HANDLE;
   if (e->captured) return CU_CAPTURED_EVENT;
-  return e->stream ? fk_drain(e->stream, e->seq) : CU_OK;
+  if (!e->stream) return CU_OK;
+  int code = fk_drain(e->stream, e->seq);
+  fk_race_host(&e->clock);
+  return code;
 }
 FK_API int cuEventQuery(void *event) {
   ENTER_CONTEXT();
   FkEvent *e = fk_event(event);
   if (!e) return CU_INVALID_HANDLE;
   if (e->captured) return CU_CAPTURED_EVENT;
+  if (e->done) fk_race_host(&e->clock);
   if (!e->stream || e->done) return CU_OK;
   fk_wander(e->stream->context);
   return CU_NOT_READY;

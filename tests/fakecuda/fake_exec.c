@@ -44,13 +44,14 @@ FkSteps *fk_steps_new(const FkGraph *g) {
     for (uint32_t d = 0; d < node->ndeps; d++)
       while (g->nodes[step->deps[d]] != node->deps[d]) step->deps[d]++;
   }
+  fk_race_steps(s);
   return s;
 }
 
 void fk_steps_free(FkSteps *s) {
   for (uint32_t k = 0; k < s->n; k++) {
     if (s->v[k].op) fk_op_free(s->v[k].op);
-    free(s->v[k].deps);
+    free(s->v[k].deps), free(s->v[k].before);
   }
   free(s->v);
   free(s);
@@ -63,9 +64,12 @@ static bool is_ready(const FkSteps *s, uint32_t k) {
 }
 
 void fk_steps_run(FkContext *c, FkSteps *s) {
+  bool outer = !fk.now.steps;
+  if (outer) fk.now.steps = s;
   for (uint32_t left = s->n; left > 0; left--) {
     uint32_t k = fk_random() % s->n;
     while (!is_ready(s, k)) k = (k + 1) % s->n;
+    if (outer) fk.now.step = k;
     if (s->v[k].op) fk_run_op(c, s->v[k].op);
     s->v[k].done = true;
   }
@@ -75,14 +79,19 @@ void fk_steps_run(FkContext *c, FkSteps *s) {
 static void wait_for_events(FkOp *op, const FkGraph *g) {
   for (uint32_t k = 0; k < g->n; k++) {
     const FkNode *node = g->nodes[k];
-    if (node->type == NODE_WAIT && node->event->stream) fk_depend(op, node->event->stream, node->event->seq);
+    if (node->type == NODE_WAIT && node->event->stream)
+      fk_depend(op, node->event->stream, node->event->seq), fk_clock_join(&op->clock, &node->event->clock);
     if (node->child) wait_for_events(op, node->child);
   }
 }
 static void mark_events(FkStream *s, const FkGraph *g) {
   for (uint32_t k = 0; k < g->n; k++) {
     const FkNode *node = g->nodes[k];
-    if (node->type == NODE_RECORD) node->event->stream = s, node->event->seq = s->submitted;
+    if (node->type == NODE_RECORD) {
+      node->event->stream = s, node->event->seq = s->submitted;
+      fk_clock_free(&node->event->clock);
+      fk_clock_join(&node->event->clock, &s->clock);
+    }
     if (node->child) mark_events(s, node->child);
   }
 }
@@ -104,12 +113,13 @@ static int launch(FkStream *s, void *handle) {
   FkOp *op = fk_op(FK_STEPS);
   renew_events(s->context, e->graph);
   op->steps = steps;
-  if (e->stream) fk_depend(op, e->stream, e->seq);
+  if (e->stream) fk_depend(op, e->stream, e->seq), fk_clock_join(&op->clock, &e->clock);
   wait_for_events(op, e->graph);
   int code = fk_submit(s, op);
   if (code) return code;
   mark_events(s, e->graph);
   e->stream = s, e->seq = s->submitted;
+  fk_clock_join(&e->clock, &s->clock);
   return CU_OK;
 }
 FK_API int cuGraphLaunch(void *exec, void *stream) {
@@ -169,6 +179,7 @@ FK_API int cuGraphExecDestroy(void *exec) {
       break;
     }
   fk_graph_free(e->graph);
+  fk_clock_free(&e->clock);
   free(e);
   return CU_OK;
 }

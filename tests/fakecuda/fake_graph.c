@@ -93,7 +93,8 @@ static bool is_child(const FkGraph *g) {
 }
 
 void fk_graphs_end(void) {
-  for (FkExec *e = fk.execs, *next; e; e = next) next = e->next, fk_graph_free(e->graph), free(e);
+  for (FkExec *e = fk.execs, *next; e; e = next)
+    next = e->next, fk_graph_free(e->graph), fk_clock_free(&e->clock), free(e);
   fk.execs = NULL;
   for (FkCapture *c = fk.captures; c; c = c->next) c->borrowed = true; /* the graphs end here, not there */
   while (fk.graphs) {

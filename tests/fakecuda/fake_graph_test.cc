@@ -432,7 +432,7 @@ TEST_F(Graphs, AreMadeOfNodesAndEdges) {
 TEST_F(Graphs, RunNodesInAnyOrderThatEdgesAllow) {
   std::set<uint32_t> seen;
   for (int seed = 1; seed < 40; seed++) {
-    Open(("seed=" + std::to_string(seed)).c_str());
+    Open(("race=0,seed=" + std::to_string(seed)).c_str());
     CuPtr p = Words(1);
     void *g = nullptr, *node;
     ASSERT_EQ(cuGraphCreate(&g, 0), 0);

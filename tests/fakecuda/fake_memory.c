@@ -56,6 +56,7 @@ FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align
   }
   b->next = fk.blocks;
   fk.blocks = b;
+  fk_race_watch(b);
   *code = CU_OK;
   return b;
 }
@@ -69,14 +70,16 @@ void fk_block_free(FkBlock *b) {
       break;
     }
   if (b->pool) b->pool->used -= b->size;
+  fk_race_forget(b);
   if (b->where != FK_REGISTERED) free(b->host);
   free(b);
 }
 
 void fk_see_block(int from, FkBlock *b, bool on) {
-  if (on)
+  if (on) {
     ptx_space_add(fk.device[from].space, b->at, b->size, b->host, 0, "a peer's memory");
-  else
+    if (b->marks.v) ptx_space_watch(fk.device[from].space, b->at, &b->marks);
+  } else
     ptx_space_drop(fk.device[from].space, b->at);
 }
 

@@ -32,7 +32,10 @@ static int alloc_async(FkContext *c, FkPool *pool, CuPtr *out, size_t size, void
   pool->used += size;
   if (pool->used > pool->used_high) pool->used_high = pool->used;
   *out = b->at;
-  return CU_OK;
+  if (!fk_watches()) return CU_OK;
+  code = fk_submit(s, fk_op(FK_NOTHING)); /* it is there for what comes behind this */
+  fk_race_whole(s, b, call);
+  return code;
 }
 
 FK_API int cuMemAllocAsync(CuPtr *out, size_t size, void *stream) {
@@ -214,6 +217,7 @@ FK_API int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) {
                  .next = fk.blocks};
   for (int k = 0; k < fk.config.devices; k++) ptx_space_add(fk.device[k].space, at, size, p, 0, "registered memory");
   fk.blocks = b;
+  fk_race_watch(b);
   return CU_OK;
 }
 FK_API int cuMemHostUnregister(void *p) {

@@ -62,6 +62,7 @@ static void state_free(void) {
   fk_graphs_end();
   while (fk.contexts) fk_context_free(fk.contexts);
   while (fk.blocks) fk_block_free(fk.blocks);
+  fk_clock_free(&fk.host);
   for (FkPool *p = fk.pools, *next; p; p = next) next = p->next, free(p);
   for (int k = 0; k < fk.config.devices; k++) {
     munmap((void *)(uintptr_t)fk.device[k].base, RANGE);

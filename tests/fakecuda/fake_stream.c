@@ -35,6 +35,7 @@ void fk_op_free(FkOp *op) {
   free(op->params);
   free(op->deps);
   if (op->steps) fk_steps_free(op->steps);
+  fk_clock_free(&op->clock);
   free(op);
 }
 
@@ -42,6 +43,7 @@ FkOp *fk_op_copy(const FkOp *op) {
   FkOp *copy = fk_op(op->work);
   *copy = *op;
   copy->next = NULL, copy->deps = NULL, copy->ndeps = 0, copy->staged = NULL, copy->steps = NULL, copy->params = NULL;
+  copy->clock = (FkClock){0};
   if (op->params) {
     copy->params = fk_new(op->launch.param_bytes + 1);
     memcpy(copy->params, op->params, op->launch.param_bytes);
@@ -77,15 +79,16 @@ int fk_submit(FkStream *s, FkOp *op) {
   }
   if (s == &c->legacy) {
     for (FkStream *o = c->streams; o; o = o->next)
-      if (!(o->flags & NON_BLOCKING)) fk_depend(op, o, o->submitted);
+      if (!(o->flags & NON_BLOCKING)) fk_depend(op, o, o->submitted), fk_clock_join(&op->clock, &o->clock);
   } else if (!(s->flags & NON_BLOCKING)) {
-    fk_depend(op, &c->legacy, c->legacy.submitted);
+    fk_depend(op, &c->legacy, c->legacy.submitted), fk_clock_join(&op->clock, &c->legacy.clock);
   }
   if (s->last)
     s->last->next = op;
   else
     s->first = op;
   s->last = op;
+  fk_race_submit(s, op);
   s->submitted++;
   if (fk.config.eager) fk_drain(s, s->submitted);
   return CU_OK;
@@ -95,6 +98,7 @@ void fk_stream_end(FkStream *s) {
   fk_capture_end_of(s);
   free(s->tail);
   s->tail = NULL;
+  fk_clock_free(&s->clock);
   while (s->first) {
     FkOp *op = s->first;
     s->first = op->next;
@@ -134,6 +138,8 @@ static int copy_rows(const FkContext *c, const FkOp *op) {
       uint8_t *to = fk_host_of(op->to + z * op->to_slice + y * op->to_pitch, op->width);
       if (!from || !to) return CU_ILLEGAL_ADDRESS;
       memmove(to, from, op->width);
+      fk_race_touch(op->to + z * op->to_slice + y * op->to_pitch, op->width, PTX_WRITES);
+      if (!op->staged) fk_race_touch(op->from + at, op->width, PTX_READS);
       for (uint64_t x = 0; damaged && x < op->width; x++) to[x] ^= 0x55;
     }
   return CU_OK;
@@ -143,6 +149,7 @@ static int set_rows(const FkOp *op) {
   for (uint64_t k = 0; k < op->height; k++) {
     uint8_t *to = fk_host_of(op->to + k * op->to_pitch, op->width * op->value_bytes);
     if (!to) return CU_ILLEGAL_ADDRESS;
+    fk_race_touch(op->to + k * op->to_pitch, op->width * op->value_bytes, PTX_WRITES);
     for (uint64_t i = 0; i < op->width; i++) memcpy(to + i * op->value_bytes, &op->value, op->value_bytes);
   }
   return CU_OK;
@@ -158,7 +165,7 @@ void fk_run_op(FkContext *c, const FkOp *op) {
   switch (op->work) {
   case FK_COPY: code = copy_rows(c, op); break;
   case FK_SET: code = set_rows(op); break;
-  case FK_LAUNCH: fk_run_launch(c, op); return;
+  case FK_LAUNCH: code = fk_run_launch(c, op); break;
   case FK_CALL:
     fk.in_callback = true;
     op->call(op->user);
@@ -166,7 +173,10 @@ void fk_run_op(FkContext *c, const FkOp *op) {
     return;
   case FK_FREE: {
     FkBlock *b = fk_block_at(op->to, 1);
-    if (b && b->at == op->to) fk_block_free(b);
+    if (!b || b->at != op->to) return;
+    fk_race_touch(b->at, b->size, PTX_WRITES);
+    fk_race_settle(c, op);
+    fk_block_free(b);
     return;
   }
   case FK_STEPS: fk_steps_run(c, op->steps); return;
@@ -174,18 +184,28 @@ void fk_run_op(FkContext *c, const FkOp *op) {
   default: return;
   }
   if (code) fk_lose(c, code, "a copy of memory that was freed");
+  fk_race_settle(c, op);
 }
 
-static void step(FkStream *s) {
+/* False: it waits for a stream that itself waits here, further out. */
+static bool step(FkStream *s) {
   FkOp *op = s->first;
-  s->running = true; /* work that waits for itself through others would be a mistake of this driver */
-  for (uint32_t k = 0; k < op->ndeps; k++) fk_drain(op->deps[k].stream, op->deps[k].seq);
+  bool may = true;
+  if (s->running) return false;
+  s->running = true;
+  for (uint32_t k = 0; k < op->ndeps && may; k++) {
+    fk_drain(op->deps[k].stream, op->deps[k].seq);
+    may = op->deps[k].stream->done >= op->deps[k].seq;
+  }
   s->running = false;
+  if (!may) return false;
   s->first = op->next;
   if (!s->first) s->last = NULL;
+  fk.now.stream = s, fk.now.op = op, fk.now.seq = s->done + 1, fk.now.steps = NULL;
   fk_run_op(s->context, op);
   s->done++;
   fk_op_free(op);
+  return true;
 }
 
 uint32_t fk_random(void) {
@@ -195,17 +215,27 @@ uint32_t fk_random(void) {
 
 void fk_wander(const FkContext *c) {
   for (FkStream *o = c->streams; o; o = o->next)
-    while (o->first && !o->running && fk_random() % 3 == 0) step(o);
+    while (o->first && !o->running && fk_random() % 3 == 0)
+      if (!step(o)) break;
 }
 
 int fk_drain(FkStream *s, uint64_t seq) {
   while (s->done < seq && s->first && !s->running) {
     fk_wander(s->context);
-    if (s->done < seq && s->first && !s->running) step(s);
+    if (s->done < seq && s->first && !s->running && !step(s)) break;
   }
   FkContext *c = s->context;
-  while (c->legacy.first && c->legacy.first->work == FK_POISON) step(&c->legacy); /* whoever waits learns of it */
+  while (c->legacy.first && c->legacy.first->work == FK_POISON && step(&c->legacy)) { /* whoever waits learns of it */
+  }
   return c->lost;
+}
+
+/* One who waits: knows afterwards what was done. */
+static int wait_for(FkStream *s) {
+  int code = fk_drain(s, s->submitted);
+  fk_race_host(&s->clock);
+  fk_race_trim();
+  return code;
 }
 
 int fk_drain_all(FkContext *c) {
@@ -221,8 +251,13 @@ static int stream_new(FkContext *c, void **out, unsigned flags, int priority) {
   if (!out || flags > 1) return CU_INVALID_VALUE;
   priority = priority > LEAST ? LEAST : priority < GREATEST ? GREATEST : priority;
   FkStream *s = FK_NEW(FkStream);
-  *s = (FkStream){
-      .kind = FK_STREAM, .context = c, .flags = flags, .priority = priority, .id = ++fk.ids, .next = c->streams};
+  *s = (FkStream){.kind = FK_STREAM,
+                  .context = c,
+                  .flags = flags,
+                  .priority = priority,
+                  .id = ++fk.ids,
+                  .slot = fk.slots++,
+                  .next = c->streams};
   c->streams = s;
   *out = s;
   return CU_OK;
@@ -248,11 +283,12 @@ FK_API int cuStreamDestroy_v2(void *stream) {
 FK_API int cuStreamSynchronize(void *stream) {
   ENTER_ANY_STREAM(stream);
   int code = fk_capture_blocks(s);
-  return code ? code : fk_drain(s, s->submitted);
+  return code ? code : wait_for(s);
 }
 FK_API int cuStreamQuery(void *stream) {
   ENTER_ANY_STREAM(stream);
   int code = fk_capture_blocks(s);
+  if (!code && s->done == s->submitted) fk_race_host(&s->clock);
   if (code || s->done == s->submitted) return code;
   fk_wander(s->context);
   return s->context->lost ? s->context->lost : CU_NOT_READY;

@@ -12,7 +12,7 @@ namespace {
 TEST_F(Driver, OrdersAStreamAndNothingElse) {
   bool early = false, late = false;
   for (int seed = 1; seed < 20; seed++) {
-    Open(("seed=" + std::to_string(seed)).c_str());
+    Open(("race=0,seed=" + std::to_string(seed)).c_str());
     Load();
     CuPtr p = Words(1);
     uint32_t *out = Pinned(1);
@@ -109,8 +109,29 @@ TEST_F(Driver, SaysWhenAStreamIsNotDone) {
   while (cuStreamQuery(s) == kNotReady && rounds < 1000) rounds++;
   EXPECT_LT(rounds, 1000) << "asking helps";
   EXPECT_EQ(Add(p, 1, 1, s), 0);
-  EXPECT_EQ(cuStreamDestroy_v2(s), 0);
-  EXPECT_EQ(Fetch(p, 1)[0], 2u) << "what was queued is still done";
+  EXPECT_EQ(cuStreamDestroy_v2(s), 0) << "what was queued is still done";
+  EXPECT_EQ(cuCtxSynchronize(), 0);
+  EXPECT_EQ(Fetch(p, 1)[0], 2u);
+}
+
+TEST_F(Driver, OrdersAChainOfStreamsWhicheverIsWaitedFor) {
+  for (int seed = 1; seed < 40; seed++) {
+    Open(("seed=" + std::to_string(seed)).c_str());
+    Load();
+    CuPtr p = Words(1, 1), q = Words(1);
+    void *s[4], *e;
+    for (void *&x : s) x = Stream();
+    EXPECT_EQ(Add(p, 1, 1, s[0]), 0);
+    for (int k = 1; k < 4; k++) { // each takes what the one before it left
+      e = Event();
+      EXPECT_EQ(cuEventRecord(e, s[k - 1]), 0);
+      EXPECT_EQ(cuStreamWaitEvent(s[k], e, 0), 0);
+      EXPECT_EQ(cuMemcpyDtoDAsync_v2(q, p, 4, s[k]), 0);
+      EXPECT_EQ(cuMemsetD32Async(p, 10 * k, 1, s[k]), 0);
+    }
+    for (void *x : {s[seed % 4], s[1], s[3]}) EXPECT_EQ(cuStreamSynchronize(x), 0) << fakecuda_fault();
+    EXPECT_EQ(Fetch(q, 1)[0], 20u);
+  }
 }
 
 // --- events ---

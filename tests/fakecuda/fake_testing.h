@@ -39,9 +39,9 @@ inline constexpr char kKernels[] =
 
 class Driver : public testing::Test {
 protected:
-  // Begin anew as the text says, with the first device's primary context current.
+  // Begin anew as the text says, races looked for, with the first device's primary context current.
   void Open(const char *config = "") {
-    fakecuda_configure(config);
+    fakecuda_configure(("race=1," + std::string(config)).c_str());
     ASSERT_EQ(cuInit(0), 0);
     ASSERT_EQ(cuDevicePrimaryCtxRetain(&ctx, 0), 0);
     ASSERT_EQ(cuCtxSetCurrent(ctx), 0);

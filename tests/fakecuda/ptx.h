@@ -112,6 +112,16 @@ void *ptx_space_at(const PtxSpace *s, uint64_t address, uint64_t size);
 /* What lies at or near `address`, in words: for messages. */
 void ptx_space_describe(const PtxSpace *s, uint64_t address, char *text, size_t size);
 
+/* What a kernel did to each byte of a range since the marks were cleared, and the bytes [lo, hi) that it was between. */
+enum { PTX_READS = 1, PTX_WRITES = 2, PTX_ATOMICS = 4 };
+typedef struct PtxMarks {
+  uint8_t *v;
+  uint64_t lo, hi;
+} PtxMarks;
+/* From now on, mark what happens to the range that begins at `address`; NULL: no longer. The caller owns the marks. */
+int ptx_space_watch(PtxSpace *s, uint64_t address, PtxMarks *marks);
+void ptx_mark(PtxMarks *marks, uint64_t at, uint64_t size, unsigned how);
+
 /* Finds memory for a module's globals: sets the address and the host memory of `size` bytes. 0, or an error number. */
 typedef int PtxPlace(void *user, uint64_t size, uint64_t align, const char *name, uint64_t *address, void **host);
 

@@ -287,7 +287,8 @@ typedef struct PtxRange {
   uint64_t at, end;
   uint8_t *host;             /* NULL once dropped                                                              */
   uint32_t flags;
-  char     what[52];
+  PtxMarks *marks;           /* or NULL                                                                        */
+  char     what[44];
 } PtxRange;
 struct PtxSpace {
   PtxRange *v;
@@ -295,7 +296,7 @@ struct PtxSpace {
 };
 
 /* The host memory of an access by a lane; NULL after a fault. */
-uint8_t *ptx_resolve(Warp *w, Ins *i, int lane, uint64_t address, uint32_t bytes, bool write);
+uint8_t *ptx_resolve(Warp *w, Ins *i, int lane, uint64_t address, uint32_t bytes, unsigned how);
 /* The address in `i->space` of a memory operand, for a lane. */
 uint64_t ptx_address(const Warp *w, const Ins *i, int lane);
 

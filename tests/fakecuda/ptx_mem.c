@@ -58,6 +58,20 @@ int ptx_space_drop(PtxSpace *s, u64 address) {
   return PTX_OK;
 }
 
+int ptx_space_watch(PtxSpace *s, u64 address, PtxMarks *marks) {
+  u32 k = first_behind(s, address);
+  if (k == s->n || s->v[k].at != address || !s->v[k].host) return PTX_INVALID;
+  s->v[k].marks = marks;
+  return PTX_OK;
+}
+
+void ptx_mark(PtxMarks *marks, u64 at, u64 size, unsigned how) {
+  if (marks->lo >= marks->hi) marks->lo = at, marks->hi = at + size;
+  if (at < marks->lo) marks->lo = at;
+  if (at + size > marks->hi) marks->hi = at + size;
+  for (u64 k = 0; k < size; k++) marks->v[at + k] |= (uint8_t)how;
+}
+
 void *ptx_space_at(const PtxSpace *s, u64 address, u64 size) {
   u32 k = first_behind(s, address);
   if (k == s->n || s->v[k].at > address || !s->v[k].host || s->v[k].end - address < size) return NULL;
@@ -106,15 +120,18 @@ static uint8_t *outside(Warp *w, const Ins *i, int l, u64 address, u32 bytes, bo
   return NULL;
 }
 
-static uint8_t *global_at(Warp *w, Ins *i, int l, u64 address, u32 bytes, bool write) {
+static uint8_t *global_at(Warp *w, Ins *i, int l, u64 address, u32 bytes, unsigned how) {
+  bool write = how != PTX_READS;
   const PtxSpace *s = w->run->m->space;
   const PtxRange *r = i->hint < s->n ? &s->v[i->hint] : NULL;
   if (!r || address < r->at || address >= r->end) {
     i->hint = first_behind(s, address);
     r = i->hint < s->n ? &s->v[i->hint] : NULL;
   }
-  if (r && address >= r->at && r->host && r->end - address >= bytes && !(write && (r->flags & PTX_READ_ONLY)))
+  if (r && address >= r->at && r->host && r->end - address >= bytes && !(write && (r->flags & PTX_READ_ONLY))) {
+    if (r->marks) ptx_mark(r->marks, address - r->at, bytes, how);
     return r->host + (address - r->at);
+  }
   char near[160];
   ptx_space_describe(s, address, near, sizeof near);
   w->run->err->address = address;
@@ -124,7 +141,8 @@ static uint8_t *global_at(Warp *w, Ins *i, int l, u64 address, u32 bytes, bool w
   return NULL;
 }
 
-uint8_t *ptx_resolve(Warp *w, Ins *i, int l, u64 address, u32 bytes, bool write) {
+uint8_t *ptx_resolve(Warp *w, Ins *i, int l, u64 address, u32 bytes, unsigned how) {
+  bool write = how != PTX_READS;
   PtxWhere space = (PtxWhere)i->space;
   const Run *run = w->run;
   if (address & (bytes - 1)) {
@@ -156,7 +174,7 @@ uint8_t *ptx_resolve(Warp *w, Ins *i, int l, u64 address, u32 bytes, bool write)
     if (address >= w->top[l] || w->top[l] - address < bytes)
       return outside(w, i, l, address, bytes, write, "local", w->top[l]);
     return w->stack + (size_t)l * run->stack + address;
-  default: return global_at(w, i, l, address, bytes, write);
+  default: return global_at(w, i, l, address, bytes, how);
   }
 }
 
@@ -185,7 +203,7 @@ static bool load(Warp *w, Ins *i, u32 m) {
   bool sign = ptx_types[i->type].kind == 's';
   for (u32 rest = m; rest; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
-    const uint8_t *at = ptx_resolve(w, i, l, ptx_address(w, i, l), bytes * n, false);
+    const uint8_t *at = ptx_resolve(w, i, l, ptx_address(w, i, l), bytes * n, PTX_READS);
     if (!at) return false;
     for (u32 k = 0; k < n; k++)
       if (list[k] != UINT32_MAX) put(w, list[k], i->size2, l, peek(at + bytes * k, bytes, sign));
@@ -198,7 +216,7 @@ static bool store(Warp *w, Ins *i, u32 m) {
   u32 n = i->nlist, bytes = i->size1;
   for (u32 rest = m; rest; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
-    uint8_t *at = ptx_resolve(w, i, l, ptx_address(w, i, l), bytes * n, true);
+    uint8_t *at = ptx_resolve(w, i, l, ptx_address(w, i, l), bytes * n, PTX_WRITES);
     if (!at) return false;
     for (u32 k = 0; k < n; k++) {
       u64 x = get(w, list[k], i->size2, l);
@@ -231,7 +249,10 @@ static uint8_t *whole_range(Warp *w, Ins *i, u32 m, u32 bytes, bool write, u64 *
     }
   }
   *at = base;
-  return bad ? NULL : r->host;
+  if (bad) return NULL;
+  for (u32 rest = r->marks ? m : 0; rest; rest &= rest - 1)
+    ptx_mark(r->marks, a[__builtin_ctz(rest)] - base, bytes, write ? PTX_WRITES : PTX_READS);
+  return r->host;
 }
 
 #define GLOBAL_LOAD(name, T)                                                                                           \
@@ -400,7 +421,7 @@ bool ptx_atom(Warp *w, Ins *i, u32 m) {
   u32 bytes = i->size1;
   for (u32 rest = m; rest; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
-    uint8_t *at = ptx_resolve(w, i, l, ptx_address(w, i, l), bytes, true);
+    uint8_t *at = ptx_resolve(w, i, l, ptx_address(w, i, l), bytes, PTX_ATOMICS);
     if (!at) return false;
     u64 old = peek(at, bytes, false), b = get(w, i->b, bytes, l), c = i->c ? get(w, i->c, bytes, l) : 0;
     u64 now = combined(i, old, b, c);

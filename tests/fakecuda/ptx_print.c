@@ -24,7 +24,7 @@ static bool string_at(Warp *w, const Ins *i, int l, u64 address, char *text, siz
   Ins one = *i;
   one.space = SP_GENERIC;
   for (size_t k = 0; k + 1 < size; k++) {
-    const uint8_t *at = ptx_resolve(w, &one, l, address + k, 1, false);
+    const uint8_t *at = ptx_resolve(w, &one, l, address + k, 1, PTX_READS);
     if (!at) return false;
     text[k] = (char)*at;
     if (!*at) return true;
@@ -59,7 +59,7 @@ static bool next_number(Warp *w, const Ins *i, int l, u64 *at, u32 bytes, u64 *x
   Ins one = *i;
   one.space = SP_GENERIC;
   *at = (*at + bytes - 1) / bytes * bytes;
-  const uint8_t *from = ptx_resolve(w, &one, l, *at, bytes, false);
+  const uint8_t *from = ptx_resolve(w, &one, l, *at, bytes, PTX_READS);
   if (!from) return false;
   *x = 0;
   memcpy(x, from, bytes);
