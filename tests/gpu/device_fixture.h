@@ -52,7 +52,7 @@ protected:
     Find(library, "fakecuda_configure", &configure);
     Find(library, "fakecuda_live", &live_);
     Find(library, "fakecuda_calls", &calls_);
-    configure(config);
+    configure(("race=1," + std::string(config)).c_str());
     options.no_cache = cache.empty();
     options.cache_dir = cache.c_str();
     options.threads = 1;

@@ -13,7 +13,7 @@ class DriverKernel : public testing::TestWithParam<diff::KernelFile> {
 protected:
   static void SetUpTestSuite() {
     setenv("HEDDLE_LIBCUDA", "tests/fakecuda/libfakecuda.so", 1);
-    setenv("HEDDLE_FAKECUDA", "sm=90,mem=256M,adversary=1", 1);
+    setenv("HEDDLE_FAKECUDA", "sm=90,mem=256M,adversary=1,race=1", 1);
     ASSERT_EQ(gpu::Gpu::Get().problem, "");
   }
 };
