@@ -1,6 +1,6 @@
 // bench/bench.cc -- the figures that Heddle promises and the workloads beside plain C.
 //
-//     bench [floors|workloads|algorithms] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] [--target=NAME] [--json=FILE] [--compare=OLD.json]
+//     bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] [--target=NAME] [--json=FILE] [--compare=OLD.json]
 //
 // BENCH_PEERS names the library made of peers.c by clang; without it comparisons are left out. BENCH_FOLDER is this folder
 // BENCH_WARM the program made of warm.c, and BENCH_NODRIVER the library made of nodriver.c. `./dev bench` sets them.
@@ -189,7 +189,7 @@ int Compare(const std::vector<Figure> &figures, const char *path) {
 int main(int argc, char **argv) {
   bench::Options options;
   const char *json = nullptr, *old = nullptr, *folder = getenv("BENCH_FOLDER"), *warm = getenv("BENCH_WARM");
-  bool floors = true, workloads = true, algorithms = true, bad = false;
+  bool floors = true, workloads = true, algorithms = true, geometry = true, bad = false;
   for (int i = 1; i < argc; i++) {
     std::string a = argv[i];
     auto value = [&](const char *key) { return a.compare(0, strlen(key), key) == 0 ? argv[i] + strlen(key) : nullptr; };
@@ -208,16 +208,19 @@ int main(int argc, char **argv) {
     else if (const char *v7 = value("--target="))
       options.target = v7;
     else if (a == "floors")
-      workloads = algorithms = false;
+      workloads = algorithms = geometry = false;
     else if (a == "workloads")
-      floors = algorithms = false;
+      floors = algorithms = geometry = false;
     else if (a == "algorithms")
-      floors = workloads = false;
+      floors = workloads = geometry = false;
+    else if (a == "geometry")
+      floors = workloads = algorithms = false;
     else
       bad = true;
   }
   if (bad || !folder || !warm) {
-    fprintf(stderr, bad ? "usage: bench [floors|workloads|algorithms] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] "
+    fprintf(stderr, bad ? "usage: bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] "
+                          "[--rounds=N] [--width=N] "
                           "[--target=NAME] [--json=FILE] [--compare=OLD.json]\n"
                         : "bench: BENCH_FOLDER and BENCH_WARM are not set; ./dev bench does it\n");
     return 2;
@@ -231,6 +234,7 @@ int main(int argc, char **argv) {
   if (floors) bench::Floors(options, &figures);
   if (workloads) bench::Workloads(options, &figures);
   if (algorithms) bench::Algorithms(options, &figures);
+  if (geometry) bench::GeometryRows(options, &figures);
   int missed = 0;
   for (const bench::Figure &f : figures) missed += !f.Reaches(f.limit);
   if (json) bench::PutJson(figures, json);

@@ -100,6 +100,7 @@ void *Peer(const char *name);  // a function of peers.c; NULL if the library is 
 void Floors(const Options &options, std::vector<Figure> *out);
 void Workloads(const Options &options, std::vector<Figure> *out);
 void Algorithms(const Options &options, std::vector<Figure> *out);
+void GeometryRows(const Options &options, std::vector<Figure> *out);
 
 }  // namespace bench
 
