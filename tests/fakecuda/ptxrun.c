@@ -17,7 +17,7 @@ static const char help[] = "usage: ptxrun FILE.ptx [OPTION..] [ARGUMENT..]\n"
                            "  --stats                   count instructions and time\n"
                            "  --list                    only show what the file has\n"
                            "An argument is a number for a parameter that is one, or an array: TYPE[N], TYPE[N]=VALUE, "
-                           "TYPE[N]=iota. Arrays are\n"
+                           "TYPE[N]=iota, TYPE[N]=@FILE (raw or .npy). Arrays are\n"
                            "printed after the run, up to 256 elements. TYPE: u8 s8 u16 s16 u32 s32 u64 s64 f32 f64.\n";
 
 enum { MOST_SHOWN = 256 }; /* elements of an array */
@@ -70,6 +70,19 @@ static uint64_t bits_as(const char *type, const char *x) {
   return bits;
 }
 
+/* The bytes of a file, behind the header if it is an .npy. */
+static bool from_file(Array *a, const char *path) {
+  size_t size = 0, at = 0;
+  char *text = read_file(path, &size);
+  if (!text) return false;
+  if (size >= 10 && memcmp(text, "\x93NUMPY", 6) == 0)
+    at = text[6] == 1 ? 10 + (size_t)(uint8_t)text[8] + 256 * (size_t)(uint8_t)text[9] : size;
+  bool enough = size >= at && size - at >= a->n * a->bytes;
+  if (enough) memcpy(a->v, text + at, a->n * a->bytes);
+  free(text);
+  return enough;
+}
+
 static bool array_of(const char *text, Array *a) {
   static const char *const types[] = {"u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f32", "f64"};
   static const uint8_t bytes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
@@ -82,6 +95,7 @@ static bool array_of(const char *text, Array *a) {
     a->bytes = bytes[t], a->n = strtoull(open + 1, &end, 0);
     if (*end != ']' || a->n == 0 || a->n > 1u << 28) return false;
     a->v = calloc(a->n, a->bytes);
+    if (end[1] == '=' && end[2] == '@') return from_file(a, end + 3);
     for (size_t i = 0; end[1] == '=' && i < a->n; i++) {
       char number[32];
       snprintf(number, sizeof number, "%zu", i);
@@ -200,6 +214,10 @@ static int launch(PtxModule *m, PtxSpace *s, const Options *o, PtxLaunch *p, Ptx
     if (array_of(o->args[k], &arrays[k])) {
       x = (uint64_t)(uintptr_t)arrays[k].v;
       ptx_space_add(s, x, arrays[k].n * arrays[k].bytes, arrays[k].v, 0, e->params[k].name);
+    } else if (strchr(o->args[k], '[')) {
+      for (int j = 0; j <= k; j++) free(arrays[j].v);
+      free(params);
+      return complain("no array, or its file is missing or too short", o->args[k]);
     } else {
       x = bits_as(e->params[k].type, o->args[k]);
     }
