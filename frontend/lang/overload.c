@@ -26,6 +26,11 @@ static bool class_has(FeClass c, const IrType *t) {
   }
 }
 
+static int class_says(FeClass c) {
+  static const int says[] = {[FE_ANY] = 0, [FE_NUMBER] = 1, [FE_SIGNED] = 2, [FE_FLOATS] = 3, [FE_INTEGER] = 3};
+  return c == FE_SIZE ? 0 : says[c];
+}
+
 static int generic_of(const Matching *m, const char *name) {
   for (uint32_t i = 0; name && i < m->fn->ngenerics; i++)
     if (m->fn->generics[i].name == name) return (int)i;
@@ -86,8 +91,7 @@ static bool match_type(Matching *m, const FeTypeRef *p, const IrType *t) {
   }
   int g = p->nargs == 0 ? generic_of(m, p->name) : -1;
   if (g >= 0) {
-    static const int says[] = {[FE_ANY] = 0, [FE_NUMBER] = 1, [FE_SIGNED] = 2, [FE_FLOATS] = 3, [FE_INTEGER] = 3};
-    m->specific += m->fn->generics[g].cls == FE_SIZE ? 0 : says[m->fn->generics[g].cls];
+    m->specific += class_says(m->fn->generics[g].cls);
     return bind_type(m, g, t);
   }
   if (p->nargs) {
@@ -122,7 +126,9 @@ static bool match_literal(Matching *m, const FeTypeRef *p, FeEx x) {
   }
   if (m->binds[g].bound) return literal_fits(m, x, m->binds[g].type);
   FeClass cls = m->fn->generics[g].cls;
-  return bind_type(m, g, hdfe_scalar(&m->in, x.kind == FE_X_INT && cls != FE_FLOATS ? IR_I32 : IR_F32));
+  const IrType *t = hdfe_scalar(&m->in, x.kind == FE_X_INT && cls != FE_FLOATS ? IR_I32 : IR_F32);
+  m->specific += class_says(cls);
+  return literal_fits(m, x, t) && bind_type(m, g, t);
 }
 
 /* f<f32, 4>(..) */
