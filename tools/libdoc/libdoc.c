@@ -136,6 +136,7 @@ static void read_module(const char *path, Module *m) {
       if (entry >= 0 && !text && examples) { /* one more example in the midst of a run */
         char **to = &m->entries[entry].examples;
         *to = append(*to, examples, strlen(examples));
+        free(examples);
         examples = NULL;
       } else if (text || examples) {
         if (m->nentries == MAX_ENTRIES) die(path, "too many comments");
@@ -147,11 +148,15 @@ static void read_module(const char *path, Module *m) {
     } else if (line[0] == 0 || isalpha((unsigned char)line[0])) { /* what came above was about something else */
       if (first && text) m->intro = text, text = NULL;
       first = first && !m->intro;
+      free(text);
+      free(examples);
       text = examples = NULL;
       entry = -1;
     }
   }
   fclose(f);
+  free(text);
+  free(examples);
   if (!m->intro) die(path, "it has no introduction");
   find_entries(m, path);
 }
@@ -347,13 +352,28 @@ static int check(const Module *modules, int n) {
   return !ok;
 }
 
+static void free_modules(Module *m, int n) {
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < m[i].nentries; k++) {
+      free(m[i].entries[k].text);
+      free(m[i].entries[k].examples);
+    }
+    free(m[i].intro);
+  }
+  free(m);
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return fputs("usage: libdoc PAGE.md|--check FILE.hd..\n", stderr), 2;
   int n = argc - 2;
   Module *modules = calloc((size_t)n, sizeof *modules);
   if (!modules) die("memory", "there is no more");
   for (int i = 0; i < n; i++) read_module(argv[2 + i], &modules[i]);
-  if (strcmp(argv[1], "--check") == 0) return check(modules, n);
-  put_page(argv[1], modules, n);
-  return 0;
+  int status = 0;
+  if (strcmp(argv[1], "--check") == 0)
+    status = check(modules, n);
+  else
+    put_page(argv[1], modules, n);
+  free_modules(modules, n);
+  return status;
 }
