@@ -63,11 +63,11 @@ static int row_of(const char *name) {
 
 static char *append(char *text, const char *more, size_t n) {
   size_t old = text ? strlen(text) : 0;
-  text = realloc(text, old + n + 1);
-  if (!text) die("memory", "there is no more");
-  memcpy(text + old, more, n);
-  text[old + n] = 0;
-  return text;
+  char *longer = realloc(text, old + n + 1);
+  if (!longer) die("memory", "there is no more");
+  memcpy(longer + old, more, n);
+  longer[old + n] = 0;
+  return longer;
 }
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
