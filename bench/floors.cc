@@ -125,27 +125,42 @@ public:
     }
   }
 
+  // Launches one after the other: of an empty kernel, of one with eight arguments, of saxpy on 1000 elements.
+  struct Launches {
+    enum { N = 20000 };
+    const int64_t one = 1, thousand = 1000;
+    Engine &e;
+    Memory<float> m{1000};
+    HdArray a;
+    HdKernel *saxpy;
+    HdArg three[3];
+    std::vector<std::vector<double>> seconds; // of N of each
+
+    Launches(Engine &engine, const std::string &kernels, int rounds) : e(engine) {
+      a = e.Lend(hd_type_scalar(HD_F32), {1000}, m.data());
+      const HdArg array = hd_arg_array(&a);
+      const HdArg eight[] = {array, array, array, array, hd_arg_f32(1), hd_arg_f32(2), hd_arg_i32(3), hd_arg_i32(4)};
+      three[0] = hd_arg_f32(0.5f), three[1] = three[2] = array;
+      e.Load(kernels);
+      saxpy = e.Kernel("saxpy");
+      auto many = [&](HdKernel *k, const int64_t *dim, int32_t n, const HdArg *args) {
+        return [=, this] {
+          for (int i = 0; i < N; i++) e.Check(hd_launch(k, e.stream(), 1, dim, n, args));
+          e.Check(hd_stream_wait(e.stream()));
+        };
+      };
+      seconds = Alternate(rounds, {many(e.Kernel("empty"), &one, 0, nullptr), many(e.Kernel("eight"), &one, 8, eight),
+                                   many(saxpy, &thousand, 3, three)});
+    }
+    std::vector<double> Nanoseconds(int which) const { return Scaled(seconds[which], 1e9 / N); }
+  };
+
   void Launch() {
     Engine e(2);
-    const int64_t one = 1, thousand = 1000;
-    Memory<float> m(1000);
-    HdArray a = e.Lend(hd_type_scalar(HD_F32), {1000}, m.data());
-    const HdArg array = hd_arg_array(&a);
-    const HdArg eight[] = {array, array, array, array, hd_arg_f32(1), hd_arg_f32(2), hd_arg_i32(3), hd_arg_i32(4)};
-    const HdArg three[] = {hd_arg_f32(0.5f), array, array};
-    enum { N = 20000 };
-    e.Load(kernels_);
-    HdKernel *k0 = e.Kernel("empty"), *k8 = e.Kernel("eight"), *k3 = e.Kernel("saxpy");
-    auto many = [&](HdKernel *k, const int64_t *dim, int32_t n, const HdArg *args) {
-      return [=, &e] {
-        for (int i = 0; i < N; i++) e.Check(hd_launch(k, e.stream(), 1, dim, n, args));
-      };
-    };
-    auto t = Alternate(options_.rounds,
-                       {many(k0, &one, 0, nullptr), many(k8, &one, 8, eight), many(k3, &thousand, 3, three)});
-    Add("launch of an empty kernel", "ns", Scaled(t[0], 1e9 / N), 500, 150, false);
-    Add("launch with eight arguments", "ns", Scaled(t[1], 1e9 / N), 500, 250, false);
-    Add("launch of saxpy on 1000 elements", "ns", Scaled(t[2], 1e9 / N), 1000, 300, false);
+    Launches l(e, kernels_, options_.rounds);
+    Add("launch of an empty kernel", "ns", l.Nanoseconds(0), 500, 150, false);
+    Add("launch with eight arguments", "ns", l.Nanoseconds(1), 500, 250, false);
+    Add("launch of saxpy on 1000 elements", "ns", l.Nanoseconds(2), 1000, 300, false);
   }
 
   // What a launch costs us on a GPU, beyond what its driver takes.
@@ -153,29 +168,14 @@ public:
     if (options_.nodriver.empty()) return;
     setenv("HEDDLE_LIBCUDA", options_.nodriver.c_str(), 1);
     Engine e(1, false, "", 0, "cuda:0");
-    const int64_t one = 1, thousand = 1000;
-    Memory<float> m(1000);
-    HdArray a = e.Lend(hd_type_scalar(HD_F32), {1000}, m.data());
-    const HdArg array = hd_arg_array(&a);
-    const HdArg eight[] = {array, array, array, array, hd_arg_f32(1), hd_arg_f32(2), hd_arg_i32(3), hd_arg_i32(4)};
-    const HdArg three[] = {hd_arg_f32(0.5f), array, array};
-    enum { N = 20000 };
-    e.Load(kernels_);
-    HdKernel *k0 = e.Kernel("empty"), *k8 = e.Kernel("eight"), *k3 = e.Kernel("saxpy");
-    auto many = [&](HdKernel *k, const int64_t *dim, int32_t n, const HdArg *args) {
-      return [=, &e] {
-        for (int i = 0; i < N; i++) e.Check(hd_launch(k, e.stream(), 1, dim, n, args));
-        e.Check(hd_stream_wait(e.stream()));
-      };
-    };
-    auto t = Alternate(options_.rounds,
-                       {many(k0, &one, 0, nullptr), many(k8, &one, 8, eight), many(k3, &thousand, 3, three)});
-    Add("GPU launch over no driver, empty kernel", "ns", Scaled(t[0], 1e9 / N), 300, 100, false);
-    Add("GPU launch over no driver, eight arguments", "ns", Scaled(t[1], 1e9 / N), 300, 200, false);
-    Add("GPU launch over no driver, saxpy", "ns", Scaled(t[2], 1e9 / N), 300, 150, false);
+    Launches l(e, kernels_, options_.rounds);
+    Add("GPU launch over no driver, empty kernel", "ns", l.Nanoseconds(0), 300, 100, false);
+    Add("GPU launch over no driver, eight arguments", "ns", l.Nanoseconds(1), 300, 200, false);
+    Add("GPU launch over no driver, saxpy", "ns", l.Nanoseconds(2), 300, 150, false);
+    enum { N = Launches::N };
     HdGraph *g;
     e.Check(hd_graph_begin(e.stream()));
-    for (int i = 0; i < 100; i++) e.Check(hd_launch(k3, e.stream(), 1, &thousand, 3, three));
+    for (int i = 0; i < 100; i++) e.Check(hd_launch(l.saxpy, e.stream(), 1, &l.thousand, 3, l.three));
     e.Check(hd_graph_end(e.stream(), &g));
     auto whole = [&] {
       for (int i = 0; i < N / 100; i++) e.Check(hd_graph_launch(g, e.stream()));
@@ -183,7 +183,7 @@ public:
     };
     auto changed = [&] {
       for (int i = 0; i < N / 100; i++) {
-        e.Check(hd_graph_set_args(g, i % 100, 3, three));
+        e.Check(hd_graph_set_args(g, i % 100, 3, l.three));
         e.Check(hd_graph_launch(g, e.stream()));
       }
       e.Check(hd_stream_wait(e.stream()));
