@@ -1,6 +1,7 @@
 // bench/bench.cc -- the figures that Heddle promises and the workloads beside plain C.
 //
 //     bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] [--target=NAME] [--json=FILE] [--compare=OLD.json]
+//     bench compare OLD.json NEW.json
 //
 // BENCH_PEERS names the library made of peers.c by clang; without it comparisons are left out. BENCH_FOLDER is this folder
 // BENCH_WARM the program made of warm.c, and BENCH_NODRIVER the library made of nodriver.c. `./dev bench` sets them.
@@ -129,66 +130,36 @@ void *Peer(const char *name) {
   return library ? dlsym(library, name) : nullptr;
 }
 
+} // namespace bench
+
 namespace {
 
-// --- report ---
+const char usage[] =
+    "usage: bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] [--rounds=N] [--width=N]\n"
+    "             [--target=NAME] [--json=FILE] [--compare=OLD.json]\n"
+    "       bench compare OLD.json NEW.json";
 
-void PutJson(const std::vector<Figure> &figures, const char *path) {
-  FILE *out = fopen(path, "w");
-  if (!out) Die(std::string("cannot write ") + path);
-  fprintf(out, "[\n");
-  for (size_t i = 0; i < figures.size(); i++) {
-    const Figure &f = figures[i];
-    fprintf(out,
-            "  {\"name\": \"%s\", \"unit\": \"%s\", \"more_is_better\": %s, \"median\": %.6g, \"low\": %.6g, \"high\": "
-            "%.6g, \"best\": %.6g",
-            f.name.c_str(), f.unit.c_str(), f.at_least ? "true" : "false", f.value.median, f.value.low, f.value.high,
-            f.value.best);
-    if (f.limit != 0) fprintf(out, ", \"limit\": %g, \"met\": %s", f.limit, f.Reaches(f.limit) ? "true" : "false");
-    if (f.goal != 0) fprintf(out, ", \"goal\": %g, \"reached\": %s", f.goal, f.Reaches(f.goal) ? "true" : "false");
-    fprintf(out, "}%s\n", i + 1 < figures.size() ? "," : "");
-  }
-  fprintf(out, "]\n");
-  if (fclose(out) != 0) Die(std::string("cannot write ") + path);
+std::vector<bench::Figure> Read(const char *path) {
+  std::vector<bench::Figure> figures;
+  std::string why;
+  if (!bench::ReadReport(path, &figures, &why)) bench::Die(why);
+  return figures;
 }
 
-// Rows that are worse than in an older report by more than the spread of both; the report has one row a line.
-int Compare(const std::vector<Figure> &figures, const char *path) {
-  std::ifstream in(path);
-  if (!in) Die(std::string("cannot read ") + path);
-  std::map<std::string, Spread> old;
-  for (std::string line; std::getline(in, line);) {
-    char name[256], *at;
-    const char *from = line.c_str();
-    Spread s;
-    if (sscanf(from, " {\"name\": \"%255[^\"]\"", name) != 1) continue;
-    auto number = [&](const char *key) {
-      return (at = strstr(const_cast<char *>(from), key)) ? atof(at + strlen(key)) : 0;
-    };
-    s.median = number("\"median\": "), s.low = number("\"low\": "), s.high = number("\"high\": ");
-    old[name] = s;
-  }
-  int worse = 0;
-  for (const Figure &f : figures) {
-    auto it = old.find(f.name);
-    if (it == old.end()) continue;
-    const Spread &o = it->second;
-    bool bad = f.at_least ? f.value.high < o.low : f.value.low > o.high;
-    if (!bad) continue;
-    printf("worse: %s: %.4g [%.4g .. %.4g], was %.4g [%.4g .. %.4g]\n", f.name.c_str(), f.value.median, f.value.low,
-           f.value.high, o.median, o.low, o.high);
-    worse++;
-  }
-  if (!worse) printf("nothing is worse than in %s by more than the spread\n", path);
-  return worse;
+// Prints what is worse; the exit status.
+int ShowCompared(const std::vector<bench::Figure> &old, const std::vector<bench::Figure> &now) {
+  bench::Comparison c = bench::Compare(old, now);
+  fputs(c.text.c_str(), c.status == 2 ? stderr : stdout);
+  return c.status;
 }
 
 } // namespace
-} // namespace bench
 
 int main(int argc, char **argv) {
+  if (argc == 4 && strcmp(argv[1], "compare") == 0) return ShowCompared(Read(argv[2]), Read(argv[3]));
   bench::Options options;
-  const char *json = nullptr, *old = nullptr, *folder = getenv("BENCH_FOLDER"), *warm = getenv("BENCH_WARM");
+  const char *json = nullptr, *folder = getenv("BENCH_FOLDER"), *warm = getenv("BENCH_WARM");
+  std::vector<bench::Figure> figures, old;
   bool floors = true, workloads = true, algorithms = true, geometry = true, bad = false;
   for (int i = 1; i < argc; i++) {
     std::string a = argv[i];
@@ -196,7 +167,7 @@ int main(int argc, char **argv) {
     if (const char *v = value("--json="))
       json = v;
     else if (const char *v2 = value("--compare="))
-      old = v2;
+      old = Read(v2); // before anything is measured
     else if (const char *v3 = value("--only="))
       options.only = v3;
     else if (const char *v4 = value("--rounds="))
@@ -219,10 +190,7 @@ int main(int argc, char **argv) {
       bad = true;
   }
   if (bad || !folder || !warm) {
-    fprintf(stderr, bad ? "usage: bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] "
-                          "[--rounds=N] [--width=N] "
-                          "[--target=NAME] [--json=FILE] [--compare=OLD.json]\n"
-                        : "bench: BENCH_FOLDER and BENCH_WARM are not set; ./dev bench does it\n");
+    fprintf(stderr, "%s\n", bad ? usage : "bench: BENCH_FOLDER and BENCH_WARM are not set; ./dev bench does it");
     return 2;
   }
   // The workers of OpenMP spin after a loop, on cores that ours then want.
@@ -230,14 +198,13 @@ int main(int argc, char **argv) {
   options.folder = folder;
   options.warm = warm;
   if (const char *library = getenv("BENCH_NODRIVER")) options.nodriver = library;
-  std::vector<bench::Figure> figures;
   if (floors) bench::Floors(options, &figures);
   if (workloads) bench::Workloads(options, &figures);
   if (algorithms) bench::Algorithms(options, &figures);
   if (geometry) bench::GeometryRows(options, &figures);
   int missed = 0;
   for (const bench::Figure &f : figures) missed += !f.Reaches(f.limit);
-  if (json) bench::PutJson(figures, json);
-  if (old && bench::Compare(figures, old)) return 1;
-  return missed ? 1 : 0;
+  if (json && !bench::WriteReport(figures, json)) bench::Die(std::string("cannot write ") + json);
+  int status = old.empty() ? 0 : ShowCompared(old, figures);
+  return status ? status : missed != 0;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/report.h"
 #include "heddle/heddle.h"
 
 namespace bench {
@@ -18,9 +19,6 @@ double           Now();      // seconds
 double           CpuTime();  // of the whole process, seconds
 [[noreturn]] void Die(const std::string &why);
 
-struct Spread {
-  double median = 0, low = 0, high = 0, best = 0;  // low, high: quartiles
-};
 Spread Of(std::vector<double> samples);
 std::vector<double> Scaled(const std::vector<double> &samples, double factor);
 std::vector<double> Ratios(const std::vector<double> &over, const std::vector<double> &under);
@@ -28,15 +26,6 @@ std::vector<double> Ratios(const std::vector<double> &over, const std::vector<do
 // Seconds of each of `runs` in turn, for so many rounds after one that is thrown away: [run][round]. `clock` is Now, or
 // CpuTime where one thread works: that leaves out the time that other programs had.
 std::vector<std::vector<double>> Alternate(int rounds, const std::vector<std::function<void()>> &runs, double (*clock)() = Now);
-
-// One line of the report and of its JSON.
-struct Figure {
-  std::string name, unit;
-  Spread      value;
-  double      limit = 0, goal = 0;  // 0: none
-  bool        at_least = false;
-  bool        Reaches(double x) const { return x == 0 || (at_least ? value.median >= x : value.median <= x); }
-};
 
 // A context with its stream and the kernels that were asked of it.
 class Engine {

@@ -410,7 +410,7 @@ void Measure(const Row &row, Work *work, const Options &options, int threads, st
   Spread d = Of(t[0]), f = Of(t[1]), price = Of(Ratios(t[0], t[1])), c = Of(compile);
   Add(out, name, "ms", Scaled(t[0], 1e3), 0, 0, false);
   Add(out, name + ", fast", "ms", Scaled(t[1], 1e3), 0, 0, false);
-  Add(out, std::string(row.name) + ", compile", "ms", compile, 0, 60, false);
+  if (threads == options.threads.front()) Add(out, std::string(row.name) + ", compile", "ms", compile, 0, 60, false);
   printf("%-18s %2d %9.2f %9.2f", row.name, threads, 1e3 * d.median, 1e3 * f.median);
   if (has_peer) {
     Spread p = Of(t[2]), rd = Of(Ratios(t[2], t[0])), rf = Of(Ratios(t[2], t[1]));
