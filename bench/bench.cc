@@ -1,68 +1,23 @@
 // bench/bench.cc -- the figures that Heddle promises and the workloads beside plain C.
 //
-//     bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] [--target=NAME] [--json=FILE] [--compare=OLD.json]
+//     bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] [--target=NAME]
+//           [--peers=NAME,..] [--json=FILE] [--compare=OLD.json]
 //     bench compare OLD.json NEW.json
 //
-// BENCH_PEERS names the library made of peers.c by clang; without it comparisons are left out. BENCH_FOLDER is this folder
-// BENCH_WARM the program made of warm.c, and BENCH_NODRIVER the library made of nodriver.c. `./dev bench` sets them.
+// BENCH_PEERS names the library made of peers.c by clang; without it comparisons are left out. BENCH_FOLDER is this folder,
+// BENCH_WARM the program made of warm.c, BENCH_NODRIVER the library made of nodriver.c, and in BENCH_VENVS there is a Python
+// for each of the peers of --peers. `./dev bench` sets them.
 #include "bench/bench.h"
 
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <fstream>
 #include <sstream>
 
 namespace bench {
-
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double CpuTime() {
-  timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
-
-void Die(const std::string &why) {
-  fprintf(stderr, "bench: %s\n", why.c_str());
-  exit(2);
-}
-
-Spread Of(std::vector<double> s) {
-  std::sort(s.begin(), s.end());
-  size_t n = s.size();
-  return n ? Spread{s[n / 2], s[n / 4], s[n * 3 / 4], s[0]} : Spread{};
-}
-
-std::vector<double> Scaled(const std::vector<double> &samples, double factor) {
-  std::vector<double> r;
-  for (double x : samples) r.push_back(x * factor);
-  return r;
-}
-
-std::vector<double> Ratios(const std::vector<double> &over, const std::vector<double> &under) {
-  std::vector<double> r;
-  for (size_t i = 0; i < over.size(); i++) r.push_back(over[i] / under[i]);
-  return r;
-}
-
-std::vector<std::vector<double>> Alternate(int rounds, const std::vector<std::function<void()>> &runs,
-                                           double (*clock)()) {
-  std::vector<std::vector<double>> t(runs.size());
-  for (int i = 0; i <= rounds; i++)
-    for (size_t n = 0; n < runs.size(); n++) {
-      size_t k = (n + i) % runs.size(); // what one leaves in the caches, another finds
-      double start = clock();
-      runs[k]();
-      if (i > 0) t[k].push_back(clock() - start);
-    }
-  return t;
-}
 
 // --- Engine ---
 
@@ -136,8 +91,15 @@ namespace {
 
 const char usage[] =
     "usage: bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] [--rounds=N] [--width=N]\n"
-    "             [--target=NAME] [--json=FILE] [--compare=OLD.json]\n"
+    "             [--target=NAME] [--peers=NAME,..] [--json=FILE] [--compare=OLD.json]\n"
     "       bench compare OLD.json NEW.json";
+
+std::vector<std::string> Names(const char *list) {
+  std::vector<std::string> names;
+  std::istringstream in(list);
+  for (std::string name; std::getline(in, name, ',');) names.push_back(name);
+  return names;
+}
 
 std::vector<bench::Figure> Read(const char *path) {
   std::vector<bench::Figure> figures;
@@ -178,6 +140,8 @@ int main(int argc, char **argv) {
       options.width = atoi(v6);
     else if (const char *v7 = value("--target="))
       options.target = v7;
+    else if (const char *v8 = value("--peers="))
+      options.peers = Names(v8);
     else if (a == "floors")
       workloads = algorithms = geometry = false;
     else if (a == "workloads")
@@ -198,6 +162,7 @@ int main(int argc, char **argv) {
   options.folder = folder;
   options.warm = warm;
   if (const char *library = getenv("BENCH_NODRIVER")) options.nodriver = library;
+  if (const char *venvs = getenv("BENCH_VENVS")) options.venvs = venvs;
   if (floors) bench::Floors(options, &figures);
   if (workloads) bench::Workloads(options, &figures);
   if (algorithms) bench::Algorithms(options, &figures);

@@ -19,9 +19,14 @@ double           Now();      // seconds
 double           CpuTime();  // of the whole process, seconds
 [[noreturn]] void Die(const std::string &why);
 
-Spread Of(std::vector<double> samples);
+Spread Of(std::vector<double> samples);  // without those that are NaN
 std::vector<double> Scaled(const std::vector<double> &samples, double factor);
 std::vector<double> Ratios(const std::vector<double> &over, const std::vector<double> &under);
+
+// So many rounds of turns after one that is thrown away, each round beginning with another; a turn gives its seconds, NaN for
+// none. [turn][round]
+std::vector<std::vector<double>> Turns(int rounds, const std::vector<std::function<double()>> &turns);
+std::function<double()>          Timed(const std::function<void()> &run, double (*clock)());
 
 // Seconds of each of `runs` in turn, for so many rounds after one that is thrown away: [run][round]. `clock` is Now, or
 // CpuTime where one thread works: that leaves out the time that other programs had.
@@ -64,6 +69,7 @@ class Memory {
   ~Memory() { free(data_); }
   Memory(const Memory &) = delete;
   T       *data() { return data_; }
+  const T *data() const { return data_; }
   size_t   size() const { return n_; }
   T       &operator[](size_t i) { return data_[i]; }
   const T &operator[](size_t i) const { return data_[i]; }
@@ -79,6 +85,8 @@ struct Options {
   std::string folder;        // of bench/: kernels are in it
   std::string warm;          // the program
   std::string nodriver;      // a CUDA driver that does nothing
+  std::string venvs;         // a folder with a Python in each peer's folder
+  std::vector<std::string> peers;  // that run beside ours: a _peer.py of each is in peers/
   std::vector<int> threads = {1, 2};
   int         width = 0;  // of gangs in workloads; 0: as the compiler likes
   std::string target;     // of workloads; empty: this machine

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "bench/bench.h"
+#include "bench/worker.h"
 
 namespace bench {
 namespace {
@@ -28,8 +29,9 @@ class Work {
 public:
   virtual ~Work() {}
   virtual void ours(const Engine &e) = 0;
-  virtual bool peer() = 0;     // false: there is no peer library
-  virtual Result result() = 0; // a copy
+  virtual bool peer() = 0;                 // false: there is no peer library
+  virtual void give(Inputs *in) const = 0; // what a worker needs for it
+  virtual Result result() = 0;             // a copy
   virtual double off(const Result &a, const Result &b) { return Off(a, b); }
   virtual void again() {} // undo what repetitions accumulate, before results are compared
 
@@ -38,9 +40,7 @@ protected:
   // little.
   static double Off(const Result &a, const Result &b);
   static double Differ(const Result &a, const Result &b, double eps); // the part of elements that differ
-  template <class T> static Result Copy(const Memory<T> &m) {
-    return Result(const_cast<Memory<T> &>(m).data(), const_cast<Memory<T> &>(m).data() + m.size());
-  }
+  template <class T> static Result Copy(const Memory<T> &m) { return Result(m.data(), m.data() + m.size()); }
 };
 
 template <class F> F *Find(const char *name) { return reinterpret_cast<F *>(Peer(name)); }
@@ -74,17 +74,23 @@ public:
   void again() override { Fill(&x_, 0, 1, 1), Fill(&y_, 0, 1, 2); }
   void ours(const Engine &e) override {
     HdArray x = e.Lend(F32, {N}, x_.data()), y = e.Lend(F32, {N}, y_.data());
-    e.Run("saxpy", {N}, {hd_arg_f32(1e-3f), hd_arg_array(&x), hd_arg_array(&y)});
+    e.Run("saxpy", {N}, {hd_arg_f32(A), hd_arg_array(&x), hd_arg_array(&y)});
   }
   bool peer() override {
     auto f = Find<void(int64_t, float, const float *, float *)>("peer_saxpy");
-    if (f) f(N, 1e-3f, x_.data(), y_.data());
+    if (f) f(N, A, x_.data(), y_.data());
     return f;
+  }
+  void give(Inputs *in) const override {
+    in->Number("a", A);
+    in->Array("x", {N}, x_);
+    in->Array("y", {N}, y_);
   }
   Result result() override { return Copy(y_); }
 
 private:
   enum : int64_t { N = 10000000 };
+  static constexpr float A = 1e-3f;
   Floats x_{N}, y_{N};
 };
 
@@ -95,14 +101,21 @@ public:
     HdArray s = e.Lend(F32, {N}, s_.data()), k = e.Lend(F32, {N}, k_.data()), t = e.Lend(F32, {N}, t_.data());
     HdArray call = e.Lend(F32, {N}, call_.data()), put = e.Lend(F32, {N}, put_.data());
     e.Run("black_scholes", {N},
-          {hd_arg_array(&s), hd_arg_array(&k), hd_arg_array(&t), hd_arg_f32(0.02f), hd_arg_f32(0.3f),
-           hd_arg_array(&call), hd_arg_array(&put)});
+          {hd_arg_array(&s), hd_arg_array(&k), hd_arg_array(&t), hd_arg_f32(R), hd_arg_f32(V), hd_arg_array(&call),
+           hd_arg_array(&put)});
   }
   bool peer() override {
     auto f = Find<void(int64_t, const float *, const float *, const float *, float, float, float *, float *)>(
         "peer_black_scholes");
-    if (f) f(N, s_.data(), k_.data(), t_.data(), 0.02f, 0.3f, call_.data(), put_.data());
+    if (f) f(N, s_.data(), k_.data(), t_.data(), R, V, call_.data(), put_.data());
     return f;
+  }
+  void give(Inputs *in) const override {
+    in->Array("s", {N}, s_);
+    in->Array("k", {N}, k_);
+    in->Array("t", {N}, t_);
+    in->Number("r", R);
+    in->Number("v", V);
   }
   Result result() override {
     Result r = Copy(call_), put = Copy(put_);
@@ -112,6 +125,7 @@ public:
 
 private:
   enum : int64_t { N = 4000000 };
+  static constexpr float R = 0.02f, V = 0.3f;
   Floats s_{N}, k_{N}, t_{N}, call_{N}, put_{N};
 };
 
@@ -119,18 +133,22 @@ class Mandelbrot : public Work {
 public:
   void ours(const Engine &e) override {
     HdArray out = e.Lend(I32, {N, N}, out_.data());
-    e.Run("mandelbrot", {N, N}, {hd_arg_i32(256), hd_arg_array(&out)});
+    e.Run("mandelbrot", {N, N}, {hd_arg_i32(LIMIT), hd_arg_array(&out)});
   }
   bool peer() override {
     auto f = Find<void(int, int, int, int32_t *)>("peer_mandelbrot");
-    if (f) f(N, N, 256, out_.data());
+    if (f) f(N, N, LIMIT, out_.data());
     return f;
+  }
+  void give(Inputs *in) const override {
+    in->Number("n", N);
+    in->Number("limit", LIMIT);
   }
   Result result() override { return Copy(out_); }
   double off(const Result &a, const Result &b) override { return Differ(a, b, 0.5); }
 
 private:
-  enum : int64_t { N = 1024 };
+  enum : int64_t { N = 1024, LIMIT = 256 };
   Ints out_{N * N};
 };
 
@@ -139,17 +157,22 @@ public:
   NBody() { Fill(&x_, -1, 1, 6); }
   void ours(const Engine &e) override {
     HdArray x = e.Lend(VEC3, {N}, x_.data()), a = e.Lend(VEC3, {N}, a_.data());
-    e.Run("nbody", {N}, {hd_arg_array(&x), hd_arg_f32(1e-3f), hd_arg_array(&a)});
+    e.Run("nbody", {N}, {hd_arg_array(&x), hd_arg_f32(SOFTENING), hd_arg_array(&a)});
   }
   bool peer() override {
     auto f = Find<void(int, const float *, float, float *)>("peer_nbody");
-    if (f) f(N, x_.data(), 1e-3f, a_.data());
+    if (f) f(N, x_.data(), SOFTENING, a_.data());
     return f;
+  }
+  void give(Inputs *in) const override {
+    in->Array("x", {N, 3}, x_);
+    in->Number("softening", SOFTENING);
   }
   Result result() override { return Copy(a_); }
 
 private:
   enum : int64_t { N = 4096 };
+  static constexpr float SOFTENING = 1e-3f;
   Floats x_{3 * N}, a_{3 * N};
 };
 
@@ -166,6 +189,10 @@ public:
     auto f = Find<void(int, int, const float *, float *)>("peer_jacobi");
     for (int k = 0; f && k < SWEEPS; k++) f(N, N, k % 2 ? v_.data() : u_.data(), k % 2 ? u_.data() : v_.data());
     return f;
+  }
+  void give(Inputs *in) const override {
+    in->Array("u", {N, N}, u_);
+    in->Number("sweeps", SWEEPS);
   }
   Result result() override { return Copy(u_); }
 
@@ -185,27 +212,34 @@ public:
             rho = e.Lend(F32, {N}, rho_.data());
     HdArg res = hd_arg_i32(RES);
     e.Run("move", {N},
-          {hd_arg_array(&x), hd_arg_array(&v), hd_arg_f32(0.01f), res, hd_arg_array(&x2), hd_arg_array(&cell),
+          {hd_arg_array(&x), hd_arg_array(&v), hd_arg_f32(DT), res, hd_arg_array(&x2), hd_arg_array(&cell),
            hd_arg_array(&count)});
     e.Run("prefix", {1}, {hd_arg_array(&count), hd_arg_array(&first), hd_arg_array(&next)});
     e.Run("sort", {N},
           {hd_arg_array(&x2), hd_arg_array(&cell), hd_arg_array(&next), hd_arg_array(&sorted), hd_arg_array(&id)});
-    e.Run(
-        "density", {N},
-        {hd_arg_array(&sorted), hd_arg_array(&id), hd_arg_array(&first), res, hd_arg_f32(0.0415f), hd_arg_array(&rho)});
+    e.Run("density", {N},
+          {hd_arg_array(&sorted), hd_arg_array(&id), hd_arg_array(&first), res, hd_arg_f32(H), hd_arg_array(&rho)});
   }
   bool peer() override {
     auto f = Find<void(int, const float *, const float *, float, int, float, float *, int32_t *, int32_t *, int32_t *,
                        float *, int32_t *, float *)>("peer_particles");
     if (f)
-      f(N, x_.data(), v_.data(), 0.01f, RES, 0.0415f, x2_.data(), cell_.data(), first_.data(), next_.data(),
-        sorted_.data(), id_.data(), rho_.data());
+      f(N, x_.data(), v_.data(), DT, RES, H, x2_.data(), cell_.data(), first_.data(), next_.data(), sorted_.data(),
+        id_.data(), rho_.data());
     return f;
+  }
+  void give(Inputs *in) const override {
+    in->Array("x", {N, 3}, x_);
+    in->Array("v", {N, 3}, v_);
+    in->Number("dt", DT);
+    in->Number("res", RES);
+    in->Number("h", H);
   }
   Result result() override { return Copy(rho_); }
 
 private:
   enum : int64_t { N = 100000, RES = 24, CELLS = RES * RES * RES };
+  static constexpr float DT = 0.01f, H = 0.0415f;
   Floats x_{3 * N}, v_{3 * N}, x2_{3 * N}, sorted_{3 * N}, rho_{N};
   Ints cell_{N}, count_{CELLS}, first_{CELLS + 1}, next_{CELLS}, id_{N};
 };
@@ -221,6 +255,7 @@ public:
     if (f) f(N, N, image_.data());
     return f;
   }
+  void give(Inputs *in) const override { in->Number("n", N); }
   Result result() override { return Copy(image_); }
   double off(const Result &a, const Result &b) override { return Differ(a, b, 1e-2); }
 
@@ -254,6 +289,11 @@ public:
     if (f) f(N, pose_.data(), body_.data(), x_.data(), out_.data());
     return f;
   }
+  void give(Inputs *in) const override {
+    in->Array("pose", {BODIES, 7}, pose_);
+    in->Array("body", {N}, body_);
+    in->Array("x", {N, 3}, x_);
+  }
   Result result() override { return Copy(out_); }
 
 private:
@@ -279,6 +319,10 @@ public:
     if (f) f(N, key_.data(), BINS, bin_.data());
     return f;
   }
+  void give(Inputs *in) const override {
+    in->Array("key", {N}, key_);
+    in->Number("bins", BINS);
+  }
   Result result() override { return Copy(bin_); }
   double off(const Result &a, const Result &b) override { return Differ(a, b, 0.5); }
 
@@ -303,6 +347,7 @@ public:
     if (f) sum_[0] = f(N, x_.data());
     return f;
   }
+  void give(Inputs *in) const override { in->Array("x", {N}, x_); }
   Result result() override { return Copy(sum_); }
 
 private:
@@ -335,6 +380,10 @@ public:
     if (f) f(N, a_.data(), b_.data(), x_.data());
     return f;
   }
+  void give(Inputs *in) const override {
+    in->Array("a", {N, M, M}, a_);
+    in->Array("b", {N, M}, b_);
+  }
   Result result() override { return Copy(x_); }
 
 private:
@@ -349,22 +398,23 @@ struct Row {
   std::unique_ptr<Work> (*make)();
   double tolerance; // of Work::off
   const char *n;    // the constant N, or NULL
+  bool memory;      // bound by it
 };
 
 // What fast math on either side may change: rounding, and through it which way a few chaotic lanes go.
 const Row rows[] = {
-    {"saxpy", "saxpy", New<Saxpy>, 1e-5, nullptr},
-    {"Black-Scholes", "black_scholes", New<BlackScholes>, 1e-4, nullptr},
-    {"mandelbrot", "mandelbrot", New<Mandelbrot>, 1e-2, nullptr},
-    {"n-body", "nbody", New<NBody>, 1e-3, nullptr},
-    {"Jacobi stencil", "jacobi", New<Jacobi>, 1e-5, nullptr},
-    {"particles, grid", "particles", New<Particles>, 1e-3, nullptr},
-    {"sphere tracing", "sdf", New<Sdf>, 1e-2, nullptr},
-    {"transform gather", "transforms", New<Transforms>, 1e-4, nullptr},
-    {"histogram", "histogram", New<Histogram>, 0, nullptr},
-    {"sum", "sum", New<Sum>, 1e-3, nullptr},
-    {"Cholesky 6", "cholesky", New<Cholesky<6>>, 1e-3, "6"},
-    {"Cholesky 12", "cholesky", New<Cholesky<12>>, 1e-3, "12"},
+    {"saxpy", "saxpy", New<Saxpy>, 1e-5, nullptr, true},
+    {"Black-Scholes", "black_scholes", New<BlackScholes>, 1e-4, nullptr, false},
+    {"mandelbrot", "mandelbrot", New<Mandelbrot>, 1e-2, nullptr, false},
+    {"n-body", "nbody", New<NBody>, 1e-3, nullptr, false},
+    {"Jacobi stencil", "jacobi", New<Jacobi>, 1e-5, nullptr, true},
+    {"particles, grid", "particles", New<Particles>, 1e-3, nullptr, false},
+    {"sphere tracing", "sdf", New<Sdf>, 1e-2, nullptr, false},
+    {"transform gather", "transforms", New<Transforms>, 1e-4, nullptr, true},
+    {"histogram", "histogram", New<Histogram>, 0, nullptr, true},
+    {"sum", "sum", New<Sum>, 1e-3, nullptr, true},
+    {"Cholesky 6", "cholesky", New<Cholesky<6>>, 1e-3, "6", false},
+    {"Cholesky 12", "cholesky", New<Cholesky<12>>, 1e-3, "12", false},
 };
 
 void Add(std::vector<Figure> *out, const std::string &name, const char *unit, const std::vector<double> &samples,
@@ -385,7 +435,30 @@ bool Agree(const Row &row, Work *work, const Engine &e, const char *mode) {
   return true;
 }
 
-void Measure(const Row &row, Work *work, const Options &options, int threads, std::vector<Figure> *out) {
+// How many times as fast as a peer the goal is: Warp runs scalar code.
+double Goal(const Row &row, const std::string &peer) { return peer != "warp" ? 1 : row.memory ? 2.5 : 8; }
+
+// The line of one peer below ours, with its turns and ours in the two modes; or why there is none.
+void Report(const Row &row, const std::string &name, const Guest &guest, const std::vector<double> &theirs,
+            const std::vector<double> &plain, const std::vector<double> &fast, std::vector<Figure> *out) {
+  const std::string &peer = guest.worker()->name();
+  printf("  %-16s %2s ", peer.c_str(), "");
+  if (!guest.why().empty()) {
+    printf("%9s   %s\n", "-", guest.why().c_str());
+    return;
+  }
+  double goal = Goal(row, peer);
+  Spread t = Of(theirs), d = Of(Ratios(theirs, plain)), f = Of(Ratios(theirs, fast));
+  Add(out, name + ", " + peer, "ms", Scaled(theirs, 1e3), 0, 0, false);
+  Add(out, name + ": times " + peer, "x", Ratios(theirs, plain), 0, 0, true);
+  Add(out, name + ", fast: times " + peer, "x", Ratios(theirs, fast), 0, goal, true);
+  printf("%9s %9s %9.2f   %6.2f [%5.2f ..%6.2f] %6.2f [%5.2f ..%6.2f]   %5s %9.0f %s\n", "", "", 1e3 * t.median,
+         d.median, d.low, d.high, f.median, f.low, f.high, "", 1e3 * guest.first(),
+         out->back().Reaches(goal) ? "" : ("below " + std::to_string(goal).substr(0, 3)).c_str());
+}
+
+void Measure(const Row &row, Work *work, const Options &options, int threads, Workers *workers,
+             std::vector<Figure> *out) {
   Engine plain(threads, false, options.target, options.width), fast(threads, true, options.target, options.width);
   std::vector<HdDefine> defines;
   if (row.n) defines.push_back({"N", row.n});
@@ -404,9 +477,27 @@ void Measure(const Row &row, Work *work, const Options &options, int threads, st
 
   bool has_peer = Agree(row, work, plain, "default");
   if (has_peer) Agree(row, work, fast, "fast");
-  std::vector<std::function<void()>> runs = {[&] { work->ours(plain); }, [&] { work->ours(fast); }};
-  if (has_peer) runs.push_back([&] { work->peer(); });
-  auto t = Alternate(options.rounds, runs, threads == 1 ? CpuTime : Now);
+  std::vector<Guest> guests;
+  {
+    work->again();
+    Inputs inputs;
+    work->give(&inputs);
+    work->ours(plain);
+    const Result ours = work->result();
+    auto same = [&](const Result &theirs) -> std::string {
+      if (theirs.size() != ours.size()) return "its result has another size";
+      double off = work->off(ours, theirs);
+      return off <= row.tolerance ? "" : "its result differs by " + std::to_string(off);
+    };
+    for (Worker *w : workers->With(threads)) guests.emplace_back(w, row.file, inputs, same);
+  }
+
+  auto clock = threads == 1 ? CpuTime : Now;
+  std::vector<std::function<double()>> turns = {Timed([&] { work->ours(plain); }, clock),
+                                                Timed([&] { work->ours(fast); }, clock)};
+  if (has_peer) turns.push_back(Timed([&] { work->peer(); }, clock));
+  for (Guest &g : guests) turns.push_back([&] { return g.Turn(); });
+  auto t = Turns(options.rounds, turns);
   Spread d = Of(t[0]), f = Of(t[1]), price = Of(Ratios(t[0], t[1])), c = Of(compile);
   Add(out, name, "ms", Scaled(t[0], 1e3), 0, 0, false);
   Add(out, name + ", fast", "ms", Scaled(t[1], 1e3), 0, 0, false);
@@ -420,18 +511,21 @@ void Measure(const Row &row, Work *work, const Options &options, int threads, st
            rf.median, rf.low, rf.high);
   }
   printf("   %5.2f %9.1f\n", price.median, c.median);
+  for (size_t i = 0; i < guests.size(); i++)
+    Report(row, name, guests[i], t[t.size() - guests.size() + i], t[0], t[1], out);
   fflush(stdout);
 }
 
 } // namespace
 
 void Workloads(const Options &options, std::vector<Figure> *out) {
-  printf("%-18s %2s %9s %9s %9s   %-23s %-23s   %5s %9s\n", "milliseconds", "t", "default", "fast", "clang",
-         "clang / default", "clang / fast", "price", "compile");
+  printf("%-18s %2s %9s %9s %9s   %-23s %-23s   %5s %9s\n", "milliseconds", "t", "default", "fast", "peer",
+         "peer / default", "peer / fast", "price", "compile");
+  Workers workers(options);
   for (const Row &row : rows) {
     if (std::string(row.name).find(options.only) == std::string::npos) continue;
     std::unique_ptr<Work> work = row.make();
-    for (int threads : options.threads) Measure(row, work.get(), options, threads, out);
+    for (int threads : options.threads) Measure(row, work.get(), options, threads, &workers, out);
   }
 }
 
