@@ -16,6 +16,9 @@ HdStatus hdgeo_write(HdContext *ctx, HdStream *stream, const void *from, HdArray
 /* That `a` has one axis, elements of `type`, and lies on the stream's device. */
 HdStatus hdgeo_check(HdContext *ctx, HdStream *stream, const char *call, const char *arg, HdArray a, HdType type);
 
+/* That a grid is right: values of three axes on the stream's device, a spacing above 0. */
+HdStatus hdgeo_check_grid(HdContext *ctx, HdStream *stream, const char *call, const HdDenseGrid *g);
+
 /* --- trees --- */
 enum { GEO_DEPTH = 54, GEO_MOST = 1 << 28 }; /* BVH_DEPTH of bvh.hd, and what its leaves can count */
 

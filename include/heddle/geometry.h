@@ -1,4 +1,4 @@
-/* heddle/geometry.h -- spatial structures for kernels: trees of boxes, triangle meshes, hash grids.
+/* heddle/geometry.h -- spatial structures for kernels: trees of boxes, triangle meshes, hash grids, fields.
  *
  * A structure lives on the device of the stream that it was made with, and is changed in that stream's order. A kernel takes it as
  * a parameter of the struct with its name, `Bvh`, `Mesh` or `HashGrid`, and asks it with the functions of lib/geometry. Such a
@@ -114,6 +114,28 @@ HD_API HdStatus hd_hash_grid_build(HdHashGrid *g, HdArray points);
 HD_API int32_t  hd_hash_grid_args(const HdHashGrid *g, HdArg args[]);
 /* The numbers of the points, sorted by cell (n x i32), lent as the arguments are: for sorting what belongs to them. */
 HD_API HdArray  hd_hash_grid_ids(const HdHashGrid *g);
+
+/* --- fields on dense grids (lib/geometry/grid.hd) --- */
+
+/* Numbers at the corners of equal cells: values[i, j, k] is at origin + spacing * (i, j, k). It may be filled in by hand, with an
+ * array of the caller's or a view. A kernel takes it as a DenseGrid. */
+typedef struct HdDenseGrid {
+  HdArray values;     /* f32 (nx x ny x nz)                            */
+  float   origin[3];  /* of values[0, 0, 0]                            */
+  float   spacing[3]; /* between neighbours along each axis, above 0   */
+} HdDenseGrid;
+
+/* Make a grid of zeros. No samples at all are fine.
+ *
+ * Ownership  the caller owns out->values, until hd_dense_grid_free.
+ * Errors     HD_ERR_ARG for an origin that is not finite, or a spacing that is not above 0; those of hd_array_new. */
+HD_API HdStatus hd_dense_grid_new(HdContext *ctx, HdDevice device, const int64_t length[3], const float origin[3],
+                                  const float spacing[3], HdDenseGrid *out);
+HD_API void     hd_dense_grid_free(HdContext *ctx, HdDenseGrid *g); /* NULL is fine */
+/* The grid as the arguments for a parameter of type DenseGrid: HD_DENSE_GRID_ARGS of them, which is what it returns. They point into
+ * *g. */
+#define HD_DENSE_GRID_ARGS 3
+HD_API int32_t  hd_dense_grid_args(const HdDenseGrid *g, HdArg args[]);
 
 HD_END_DECLS
 #endif

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -208,7 +209,7 @@ class Place {
     HdDevice cpu;
     HdArray here;
     ASSERT_EQ(hd_device_find(ctx, "cpu", &cpu), HD_OK);
-    ASSERT_EQ(hd_array_borrow(ctx, cpu, a.type, 1, a.length, nullptr, host, &here), HD_OK) << Why();
+    ASSERT_EQ(hd_array_borrow(ctx, cpu, a.type, a.ndim, a.length, nullptr, host, &here), HD_OK) << Why();
     ASSERT_EQ(hd_array_copy(stream, out ? a : here, out ? here : a), HD_OK) << Why();
     ASSERT_EQ(hd_stream_wait(stream), HD_OK) << Why();
   }
