@@ -9,6 +9,11 @@ enum { FACE_BOXES, GATHER, POINT_NORMALS, GROUP_MOMENTS, PAIR_MOMENTS, CLUSTERS,
 static const char *const kernel_names[] = {
     "face_boxes", "gather_triangles", "point_normals", "group_moments", "pair_moments", "clusters_of", NULL};
 
+/* Of mesh_distance.hd, by HdMeshSign: all samples, and lines beyond a band. */
+static const char *const sample_names[] = {"samples", "samples_by_normal", "samples_by_winding", "samples_by_parity"};
+static const char *const line_names[] = {NULL, "lines_by_normal", "lines_by_winding", "lines_by_parity"};
+enum { NSIGNS = 4 };
+
 /* Bytes of structs of mesh.hd and mesh_build.hd. */
 enum { TRIANGLE = 48, CLUSTER = 32, MOMENT = 28 };
 
@@ -25,6 +30,8 @@ struct HdMesh {
   HdArray triangles;                     /* in the order of the tree                            */
   HdArray normals, edge_next, clusters;  /* of length 0 without signs, as the next ones         */
   HdArray group, first, corner, moments; /* of points, (points + 1), (3 faces); levels of faces */
+  HdModule *distance;                    /* NULL until it is asked for; kernels too             */
+  HdKernel *samples[NSIGNS], *lines[NSIGNS];
 };
 
 /* --- what is given --- */
@@ -182,6 +189,7 @@ void hd_mesh_free(HdMesh *m) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_array_free(m->ctx, all[i]);
   hd_bvh_free(m->bvh);
   hd_module_free(m->module);
+  hd_module_free(m->distance);
   hdhost_release(m->ctx, m, sizeof *m);
 }
 
@@ -200,6 +208,43 @@ int32_t hd_mesh_args(const HdMesh *m, HdArg args[]) {
   const HdArray *more[] = {&m->points, &m->faces, &m->triangles, &m->normals, &m->edge_next, &m->clusters};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) args[n++] = hd_arg_array(more[i]);
   return n;
+}
+
+/* --- distances on a grid --- */
+
+static HdStatus check_distances(HdMesh *m, const HdMeshDistanceOptions *o, const HdDenseGrid *grid) {
+  const char *call = "hd_mesh_distances";
+  HD_TRY(hdgeo_check_grid(m->ctx, m->stream, call, grid));
+  if ((uint32_t)o->sign >= NSIGNS)
+    return hd_context_fail(m->ctx, HD_ERR_ARG, call, "options.sign", "wanted one of HdMeshSign");
+  if (!m->options.signs && (o->sign == HD_MESH_SIGN_NORMAL || o->sign == HD_MESH_SIGN_WINDING))
+    return hd_context_fail(m->ctx, HD_ERR_ARG, call, "options.sign", "the mesh was made without signs");
+  if (o->band == 0 || (o->sign == HD_MESH_SIGN_NONE && o->band > 0) || o->band > grid->spacing[2]) return HD_OK;
+  char detail[96];
+  snprintf(detail, sizeof detail, "wanted 0 or more than the spacing along z, %g, got %g", grid->spacing[2], o->band);
+  return hd_context_fail(m->ctx, HD_ERR_ARG, call, "options.band", detail);
+}
+
+static HdStatus distance_kernel(HdMesh *m, const char *name, HdKernel **kernel) {
+  if (!m->distance)
+    HD_TRY(hdhost_open(m->ctx, "geometry/mesh_distance.hd", hdgeo_source("mesh_distance"), NULL, &m->distance));
+  return *kernel ? HD_OK : hd_module_kernel(m->distance, name, hd_stream_device(m->stream), kernel);
+}
+
+HdStatus hd_mesh_distances(HdMesh *m, const HdMeshDistanceOptions *options, const HdDenseGrid *grid) {
+  HdMeshDistanceOptions defaults = HD_MESH_DISTANCE_OPTIONS_INIT;
+  const HdMeshDistanceOptions *o = options ? options : &defaults;
+  HD_TRY(check_distances(m, o, grid));
+  bool lines = o->band != 0 && o->sign != HD_MESH_SIGN_NONE;
+  HD_TRY(distance_kernel(m, sample_names[o->sign], &m->samples[o->sign]));
+  if (lines) HD_TRY(distance_kernel(m, line_names[o->sign], &m->lines[o->sign]));
+  HdArg args[HD_MESH_ARGS + HD_DENSE_GRID_ARGS + 2];
+  int32_t n = hd_mesh_args(m, args);
+  n += hd_dense_grid_args(grid, args + n);
+  args[n] = hd_arg_f32(o->band == 0 ? INFINITY : o->band);
+  args[n + 1] = hd_arg_f32(o->band == 0 || lines ? INFINITY : o->band);
+  HD_TRY(hd_launch(m->samples[o->sign], m->stream, 3, grid->values.length, n + 2, args));
+  return lines ? hd_launch(m->lines[o->sign], m->stream, 2, grid->values.length, n + 1, args) : HD_OK;
 }
 
 HdMeshReport hd_mesh_report(const HdMesh *m) { return m->report; }

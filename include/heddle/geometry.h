@@ -137,5 +137,28 @@ HD_API void     hd_dense_grid_free(HdContext *ctx, HdDenseGrid *g); /* NULL is f
 #define HD_DENSE_GRID_ARGS 3
 HD_API int32_t  hd_dense_grid_args(const HdDenseGrid *g, HdArg args[]);
 
+/* --- distances from a mesh --- */
+
+typedef enum HdMeshSign {
+  HD_MESH_SIGN_NONE = 0, /* distances are positive everywhere                                                     */
+  HD_MESH_SIGN_NORMAL,   /* negative inside: mesh_sign_by_normal, mesh_sign_by_winding and mesh_sign_by_parity    */
+  HD_MESH_SIGN_WINDING,  /* of lib/geometry/mesh.hd, which says what each is good for                             */
+  HD_MESH_SIGN_PARITY,
+} HdMeshSign;
+
+typedef struct HdMeshDistanceOptions {
+  HdMeshSign sign;
+  float      band; /* what is farther gets this distance, with its sign: many times quicker if it is narrow; 0: none */
+} HdMeshDistanceOptions;
+#define HD_MESH_DISTANCE_OPTIONS_INIT { HD_MESH_SIGN_NORMAL, 0 }
+
+/* Set a grid's samples to their distances from the mesh, on the device, in the order of the mesh's stream. Without faces they are
+ * +inf, or the band. Beyond a band a sample has the sign of the next one on its line along z that is within; if there is none, of the
+ * line's first sample. `options` may be NULL.
+ *
+ * Errors     HD_ERR_ARG for a band that is not wider than the spacing along z, a sign that the mesh was not made for, or a spacing
+ *            that is not above 0; HD_ERR_TYPE, HD_ERR_SHAPE and HD_ERR_DEVICE for the grid's array. */
+HD_API HdStatus hd_mesh_distances(HdMesh *m, const HdMeshDistanceOptions *options, const HdDenseGrid *grid);
+
 HD_END_DECLS
 #endif

@@ -551,6 +551,21 @@ TEST_F(NoMemory, OfGeometry) {
   ASSERT_EQ(mesh(), HD_OK) << error();
   hd_mesh_free(m);
   EXPECT_GT(each("", mesh, [&] { hd_mesh_free(m); }), 20);
+  HdDenseGrid field = {};
+  const int64_t four[3] = {4, 4, 4};
+  const float origin[3] = {0, 0, 0}, spacing[3] = {1, 1, 1};
+  auto dense = [&] { return hd_dense_grid_new(ctx, cpu, four, origin, spacing, &field); };
+  each("", dense, [&] { hd_dense_grid_free(ctx, &field); });
+  ASSERT_EQ(dense(), HD_OK);
+  auto distances = [&] {
+    HdStatus status = mesh();
+    if (status == HD_OK && (status = hd_mesh_distances(m, nullptr, &field)) != HD_OK) hd_mesh_free(m);
+    return status;
+  };
+  ASSERT_EQ(distances(), HD_OK) << error();
+  hd_mesh_free(m);
+  EXPECT_GT(each("", distances, [&] { hd_mesh_free(m); }), 25);
+  hd_dense_grid_free(ctx, &field);
   ASSERT_EQ(grid(), HD_OK) << error();
   hd_hash_grid_free(g);
   EXPECT_GT(each("", grid, [&] { hd_hash_grid_free(g); }), 10);
