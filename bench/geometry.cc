@@ -151,7 +151,7 @@ public:
       engine_.Check(hd_hash_grid_build(g, p));
       std::vector<HdArg> args(HD_HASH_GRID_ARGS);
       hd_hash_grid_args(g, args.data());
-      args.insert(args.end(), {hd_arg_array(&p), hd_arg_f32(radius), hd_arg_array(&density)});
+      args.insert(args.end(), {hd_arg_f32(radius), hd_arg_array(&density)});
       engine_.Run("densities", {n}, args);
     };
     Ask("points of a hash grid made and all 33 neighbours of each visited, 100,000", "densities", give, out, out, run,
