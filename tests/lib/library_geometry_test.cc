@@ -1,39 +1,13 @@
-// tests/lib/library_geometry_test.cc -- nearest points against dense sampling, rays against the distance fields, distance
-// fields against what makes one: zero on the surface, the right sign, a gradient of length 1.
+// tests/lib/library_geometry_test.cc -- nearest points against dense sampling, rays against distance fields.
 #include <cmath>
 #include <functional>
 #include <map>
 #include <random>
 
 #include "library_testing.h"
+#include "points.h"
 
 namespace {
-
-struct V {
-  double x, y, z;
-};
-V operator+(V a, V b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-V operator-(V a, V b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-V operator*(V a, double s) { return {a.x * s, a.y * s, a.z * s}; }
-double Dot(V a, V b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-double Length(V a) { return std::sqrt(Dot(a, a)); }
-V Lerp(V a, V b, double t) { return a + (b - a) * t; }
-
-class Geometry : public testing::Test {
-protected:
-  V Point(double size = 1) { return {u_(gen_) * size, u_(gen_) * size, u_(gen_) * size}; }
-  // n points of three floats.
-  std::vector<float> Points(int n, double size = 1) {
-    std::vector<float> v;
-    for (int i = 0; i < 3 * n; i++) v.push_back(static_cast<float>(u_(gen_) * size));
-    return v;
-  }
-  static V At(const std::vector<float> &v, int i) { return {v[3 * i], v[3 * i + 1], v[3 * i + 2]}; }
-
-  std::mt19937 gen_{7};
-  std::uniform_real_distribution<double> u_{-1, 1};
-  Machine machine_;
-};
 
 TEST_F(Geometry, NearestOnATriangleIsNearerThanAnySample) {
   constexpr int n = 2000, grid = 24;
@@ -90,17 +64,6 @@ struct Shape {
   const char *ray;
   std::function<double(V)> sd;
 };
-
-double SdBox(V p, V h) {
-  V q = {std::fabs(p.x) - h.x, std::fabs(p.y) - h.y, std::fabs(p.z) - h.z};
-  V o = {std::max(q.x, 0.0), std::max(q.y, 0.0), std::max(q.z, 0.0)};
-  return Length(o) + std::min(std::max({q.x, q.y, q.z}), 0.0);
-}
-double SdCapsule(V p, V a, V b, double r) {
-  V d = b - a;
-  double t = std::min(std::max(Dot(p - a, d) / Dot(d, d), 0.0), 1.0);
-  return Length(p - a - d * t) - r;
-}
 
 TEST_F(Geometry, RaysMeetTheSurfaceWhereItIsAndNotBefore) {
   const Shape shapes[] = {
@@ -247,75 +210,6 @@ TEST_F(Geometry, WeightsOfARayAndATriangleGiveThePoint) {
     if (area > 0.1) { EXPECT_LT(Length(on - at), 1e-4 * (1 + Length(at))) << i; }
   }
   EXPECT_GT(hits, n / 2);
-}
-
-struct Field {
-  const char *sd;
-  std::function<bool(V)> inside;
-  bool exact;
-};
-
-TEST_F(Geometry, DistanceFieldsAreDistances) {
-  const Field fields[] = {
-      {"sd_sphere(p, T(0.7))", [](V p) { return Length(p) < 0.7; }, true},
-      {"sd_box(p, vec<T, 3>(0.5, 0.3, 0.7))",
-       [](V p) { return std::fabs(p.x) < 0.5 && std::fabs(p.y) < 0.3 && std::fabs(p.z) < 0.7; }, true},
-      {"sd_plane(p, vec<T, 3>(0.6, 0.8, 0))", [](V p) { return 0.6 * p.x + 0.8 * p.y < 0; }, true},
-      {"sd_capsule(p, vec<T, 3>(-0.5, 0, 0.1), vec<T, 3>(0.5, 0.2, 0), T(0.3))",
-       [](V p) { return SdCapsule(p, {-0.5, 0, 0.1}, {0.5, 0.2, 0}, 0.3) < 0; }, true},
-      {"sd_cylinder(p, T(0.4), T(0.6))", [](V p) { return std::hypot(p.x, p.z) < 0.4 && std::fabs(p.y) < 0.6; }, true},
-      {"sd_torus(p, T(0.7), T(0.2))", [](V p) { return std::hypot(std::hypot(p.x, p.z) - 0.7, p.y) < 0.2; }, true},
-      {"sd_cone(p, T(0.6), T(0.5))",
-       [](V p) { return std::fabs(p.y) < 0.5 && std::hypot(p.x, p.z) < 0.6 * (0.5 - p.y); }, true},
-      {"sd_ellipsoid(p, vec<T, 3>(0.9, 0.4, 0.6))",
-       [](V p) { return p.x * p.x / 0.81 + p.y * p.y / 0.16 + p.z * p.z / 0.36 < 1; }, false},
-      {"sd_union(sd_sphere(p, T(0.6)), sd_sphere(p - vec<T, 3>(0.5, 0, 0), T(0.4)))",
-       [](V p) { return Length(p) < 0.6 || Length(p - V{0.5, 0, 0}) < 0.4; }, false},
-      {"sd_intersection(sd_sphere(p, T(0.6)), sd_sphere(p - vec<T, 3>(0.5, 0, 0), T(0.4)))",
-       [](V p) { return Length(p) < 0.6 && Length(p - V{0.5, 0, 0}) < 0.4; }, false},
-      {"sd_difference(sd_sphere(p, T(0.6)), sd_sphere(p - vec<T, 3>(0.5, 0, 0), T(0.4)))",
-       [](V p) { return Length(p) < 0.6 && !(Length(p - V{0.5, 0, 0}) < 0.4); }, false},
-      {"sd_round(sd_box(p, vec<T, 3>(0.3)), T(0.2))", [](V p) { return SdBox(p, {0.3, 0.3, 0.3}) < 0.2; }, true},
-      {"sd_onion(sd_sphere(p, T(0.6)), T(0.1))", [](V p) { return std::fabs(Length(p) - 0.6) < 0.1; }, true},
-      {"sd_smooth_union(sd_sphere(p, T(0.6)), sd_sphere(p - vec<T, 3>(0.9, 0, 0), T(0.4)), T(1e-3))",
-       [](V p) { return Length(p) < 0.6 || Length(p - V{0.9, 0, 0}) < 0.4; }, false},
-  };
-  constexpr int n = 3000;
-  for (const Field &f : fields) {
-    std::string text = std::string("kernel k(vec<f64, 3> x[], f64 out[]) { out[tid()] = field(x[tid()]); }\n"
-                                   "fn field<T: float>(vec<T, 3> p) -> T { return ") +
-                       f.sd + "; }";
-    Program p(machine_, text, machine_.cpu);
-    // Each point with a neighbour, near and far.
-    std::vector<double> x, out(2 * n);
-    for (int i = 0; i < n; i++) {
-      V a = Point(1.2), b = a + Point(i % 2 ? 1e-5 : 1);
-      x.insert(x.end(), {a.x, a.y, a.z, b.x, b.y, b.z});
-    }
-    p.Run(2 * n, x, out);
-    int flat = 0;
-    for (int i = 0; i < n; i++) {
-      V a = {x[6 * i], x[6 * i + 1], x[6 * i + 2]}, b = {x[6 * i + 3], x[6 * i + 4], x[6 * i + 5]};
-      if (std::fabs(out[2 * i]) > 2e-3) { ASSERT_EQ(out[2 * i] < 0, f.inside(a)) << f.sd << " " << i; }
-      ASSERT_LE(std::fabs(out[2 * i] - out[2 * i + 1]), Length(a - b) * (1 + 1e-9) + 1e-12)
-          << f.sd << " " << i << ": too steep";
-    }
-    // The gradient of an exact field has length 1 but for creases.
-    std::vector<double> y, slope;
-    for (int i = 0; i < n; i++)
-      for (int k = 0; k < 6; k++) {
-        double e = k % 2 ? 1e-6 : -1e-6;
-        y.insert(y.end(), {x[6 * i] + (k / 2 == 0 ? e : 0), x[6 * i + 1] + (k / 2 == 1 ? e : 0),
-                           x[6 * i + 2] + (k / 2 == 2 ? e : 0)});
-      }
-    slope.resize(6 * n);
-    p.Run(6 * n, y, slope);
-    for (int i = 0; i < n; i++) {
-      V g = {slope[6 * i + 1] - slope[6 * i], slope[6 * i + 3] - slope[6 * i + 2], slope[6 * i + 5] - slope[6 * i + 4]};
-      flat += std::fabs(Length(g) / 2e-6 - 1) > 1e-3;
-    }
-    if (f.exact) { EXPECT_LT(flat, n / 100) << f.sd; }
-  }
 }
 
 } // namespace
