@@ -160,5 +160,31 @@ typedef struct HdMeshDistanceOptions {
  *            that is not above 0; HD_ERR_TYPE, HD_ERR_SHAPE and HD_ERR_DEVICE for the grid's array. */
 HD_API HdStatus hd_mesh_distances(HdMesh *m, const HdMeshDistanceOptions *options, const HdDenseGrid *grid);
 
+/* --- surfaces of fields --- */
+
+/* The kernels that make surfaces, the last one made, and scratch memory, which grows to what the largest grid needs. */
+typedef struct HdSurface HdSurface;
+
+/* Ownership  the caller owns *out, until hd_surface_free, at which the stream must be done with it. */
+HD_API HdStatus hd_surface_new(HdContext *ctx, HdStream *stream, HdSurface **out);
+HD_API void     hd_surface_free(HdSurface *s); /* NULL is fine */
+/* Find the surface between the samples of a grid that are less than `level` and the others, by marching cubes with linear
+ * interpolation; a NaN is not less. Points are where edges between two samples go through it, one for each such edge, and every point
+ * has faces. Where a sample is just the level, its edges' points are in one place. An edge of a face has one other face, which goes
+ * through it the other way, or is on the border of the grid; so a surface that does not meet the border is closed. Faces are
+ * counter-clockwise seen from where the field is greater. On a face of a cell with two samples below the level across from each other,
+ * these are apart. Points and faces are in the order of the samples that their edges and cells begin at. A grid without cells
+ * has no surface.
+ *
+ * Order      waits for the stream.
+ * Errors     HD_ERR_SHAPE for more than 2^28 samples; HD_ERR_ARG for a spacing that is not above 0; HD_ERR_TYPE, HD_ERR_SHAPE and
+ *            HD_ERR_DEVICE for the grid's array; HD_ERR_NOMEM. After those of memory there is no surface. */
+HD_API HdStatus hd_surface_extract(HdSurface *s, const HdDenseGrid *grid, float level);
+/* The surface, for hd_mesh_new too; lent until the next extraction or the end. Normals look to where the field is greater: its slope at
+ * the samples, interpolated; of length 1, or 0 where there is none. */
+HD_API HdArray  hd_surface_points(const HdSurface *s);  /* n x vec<f32, 3> */
+HD_API HdArray  hd_surface_normals(const HdSurface *s); /* n x vec<f32, 3> */
+HD_API HdArray  hd_surface_faces(const HdSurface *s);   /* m x vec<i32, 3> */
+
 HD_END_DECLS
 #endif

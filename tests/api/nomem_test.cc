@@ -565,6 +565,17 @@ TEST_F(NoMemory, OfGeometry) {
   ASSERT_EQ(distances(), HD_OK) << error();
   hd_mesh_free(m);
   EXPECT_GT(each("", distances, [&] { hd_mesh_free(m); }), 25);
+  HdSurface *surface = nullptr;
+  auto level = [&] {
+    HdStatus status = hd_surface_new(ctx, s, &surface);
+    static_cast<float *>(field.values.data)[21] = -1;
+    if (status == HD_OK && (status = hd_surface_extract(surface, &field, -0.5f)) != HD_OK) hd_surface_free(surface);
+    return status;
+  };
+  ASSERT_EQ(level(), HD_OK) << error();
+  EXPECT_EQ(hd_array_count(hd_surface_faces(surface)), 8);
+  hd_surface_free(surface);
+  EXPECT_GT(each("", level, [&] { hd_surface_free(surface); }), 10);
   hd_dense_grid_free(ctx, &field);
   ASSERT_EQ(grid(), HD_OK) << error();
   hd_hash_grid_free(g);
