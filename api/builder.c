@@ -262,9 +262,9 @@ const HdIrType *hd_build_type_of(HdBuilder *b, const HdIrValue *v) {
 
 /* --- functions --- */
 
-static IrFunc *begin_function(HdBuilder *b, const char *call, bool is_kernel, const char *name, int32_t nparams,
-                              const IrType *const params[], const char *const names[], int32_t nresults,
-                              const IrType *const results[]) {
+static IrFunc *new_function(HdBuilder *b, const char *call, bool is_kernel, const char *name, int32_t nparams,
+                            const IrType *const params[], const char *const names[], int32_t nresults,
+                            const IrType *const results[]) {
   const char *why = NULL;
   if (b->b.fn)
     why = "the function before has no hd_build_end";
@@ -286,10 +286,18 @@ static IrFunc *begin_function(HdBuilder *b, const char *call, bool is_kernel, co
                              (uint32_t)nresults, results);
   for (int32_t i = 0; i < nparams; i++)
     fn->body->params[i]->name = names && names[i] ? hdb_strdup(&b->arena, names[i]) : hdb_printf(&b->arena, "p%d", i);
+  fn->loc = b->b.loc;
+  return fn;
+}
+
+static IrFunc *begin_function(HdBuilder *b, const char *call, bool is_kernel, const char *name, int32_t nparams,
+                              const IrType *const params[], const char *const names[], int32_t nresults,
+                              const IrType *const results[]) {
+  IrFunc *fn = new_function(b, call, is_kernel, name, nparams, params, names, nresults, results);
+  if (!fn) return NULL;
   IrLoc loc = b->b.loc;
   hdir_build_begin(&b->b, fn);
   b->b.loc = loc;
-  fn->loc = loc;
   b->nopen = 0;
   b->closed = NULL;
   return fn;
@@ -306,6 +314,25 @@ HdIrFunc *hd_build_function(HdBuilder *b, const char *name, int32_t nparams, con
                             const char *const names[], int32_t nresults, const HdIrType *const results[]) {
   IrFunc *volatile fn = NULL;
   GUARD(b, fn = begin_function(b, "hd_build_function", false, name, nparams, params, names, nresults, results));
+  return fn;
+}
+
+static IrFunc *build_extern(HdBuilder *b, const char *name, bool pure, int32_t nparams, const IrType *const params[],
+                            const IrType *result) {
+  IrFunc *fn = new_function(b, "hd_build_extern", false, name, nparams, params, NULL, result ? 1 : 0, &result);
+  if (!fn) return NULL;
+  fn->is_extern = true;
+  fn->is_pure = pure;
+  HdError why = {.status = HD_OK};
+  if (hdir_verify_func(fn, &why) == HD_OK) return fn;
+  mistake(b, HD_ERR_TYPE, "hd_build_extern", why.detail);
+  return NULL;
+}
+
+HdIrFunc *hd_build_extern(HdBuilder *b, const char *name, bool pure, int32_t nparams, const HdIrType *const params[],
+                          const HdIrType *result) {
+  IrFunc *volatile fn = NULL;
+  GUARD(b, fn = build_extern(b, name, pure, nparams, params, result));
   return fn;
 }
 

@@ -164,8 +164,12 @@ static bool load_cubin(CodeJob *j, const RtArtifact *a) {
   return false;
 }
 
-static HdStatus load_code(CodeJob *j, const RtArtifact *a) {
+static HdStatus load_code(CodeJob *j, const RtArtifact *without_addresses) {
   HdKernel *k = j->k;
+  RtArtifact bound = *without_addresses, *a = &bound;
+  RtImport *imports = hdb_copy(&j->scratch, a->imports, sizeof *imports * a->nimports);
+  HD_TRY(hdapi_bind(k->module, k->of->sig.kernel, a->nimports, imports));
+  a->imports = imports;
   double start = hdapi_ms();
   bool loaded = on_gpu(j) && *k->module->ctx->cuda.ptxas && load_cubin(j, a);
   if (!loaded) HD_TRY(k->rt->ops->load(k->rt, a, &k->module->ctx->err, &j->code));
@@ -179,10 +183,11 @@ static HdStatus from_cache(CodeJob *j) {
   HD_TRY(hdrt_cache_get(&ctx->cache, RT_CACHE_CODE, j->fields, &ctx->err, &j->hit, &j->file));
   if (!j->hit) return HD_OK;
   RtReader r = j->file.payload, again = r;
-  j->hit = hdrt_get_artifact(&r, NULL, 0, &a);
+  j->hit = hdrt_get_artifact(&r, NULL, 0, NULL, 0, &a);
   if (!j->hit) return HD_OK;
   RtSite *sites = HDB_NEW_N(&j->scratch, RtSite, a.nsites);
-  hdrt_get_artifact(&again, sites, a.nsites, &a);
+  RtImport *imports = HDB_NEW_N(&j->scratch, RtImport, a.nimports);
+  hdrt_get_artifact(&again, sites, a.nsites, imports, a.nimports, &a);
   a.sig = j->k->of->sig;
   HdStatus status = load_code(j, &a);
   /* An object that is not what it should be is no hit; it is made again and replaced. */
@@ -220,8 +225,12 @@ static HdStatus compile_cpu(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
   k->times.llvm_parse += code.parse_ms;
   k->times.llvm_opt += code.opt_ms;
   k->times.llvm_emit += code.emit_ms;
+  uint32_t nimports;
+  const RtImport *imports = hdapi_imports(fn->module, &j->scratch, &nimports);
   *out = (RtArtifact){.sig = k->of->sig,
                       .kind = RT_CODE_OBJECT,
+                      .nimports = nimports,
+                      .imports = imports,
                       .symbol = code.symbol,
                       .code = code.object,
                       .code_size = code.object_size,
@@ -366,6 +375,8 @@ static void run_interpreter(const void *args, const RtSpan *span, void *user) {
                     .ndim = span->ndim,
                     .begin = span->begin,
                     .end = span->end,
+                    .nfunctions = code->nfunctions,
+                    .functions = code->functions,
                     .report = report,
                     .user = &r};
   memcpy(l.dim, span->dim, sizeof l.dim);
@@ -376,6 +387,19 @@ static void run_interpreter(const void *args, const RtSpan *span, void *user) {
                          : status == HD_ERR_FAULT ? "a thread came to a place that is never to be reached"
                                                   : "the interpreter cannot run this");
   span->fault->status = status;
+}
+
+static HdStatus bind_interpreter(HdKernel *k) {
+  HdModule *m = k->module;
+  uint32_t n;
+  RtImport *imports = hdapi_imports(k->interp.kernel->module, &m->arena, &n);
+  InterpFunction *functions = HDB_NEW_N(&m->arena, InterpFunction, n + 1);
+  HD_TRY(hdapi_bind(m, k->of->sig.kernel, n, imports));
+  if (n) HD_TRY(hdinterp_calls_c(&m->ctx->err));
+  for (uint32_t i = 0; i < n; i++) functions[i] = (InterpFunction){imports[i].name, imports[i].address};
+  k->interp.nfunctions = n;
+  k->interp.functions = functions;
+  return HD_OK;
 }
 
 static HdStatus interp_code(void *job) {
@@ -390,6 +414,7 @@ static HdStatus interp_code(void *job) {
   IrFunc *alone = hdapi_alone(fn, &m->arena);
   HD_TRY(hdopt_run(alone->module, "canon", &cx));
   k->interp.kernel = hdir_func_find(alone->module, k->of->sig.kernel);
+  HD_TRY(bind_interpreter(k));
   k->times.front = m->front_ms;
   RtArtifact a = {
       .sig = k->of->sig, .kind = RT_CODE_HOST, .host = run_interpreter, .host_user = &k->interp, .width = 1};

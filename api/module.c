@@ -30,7 +30,7 @@ static HdStatus check_options(HdContext *ctx, const HdModuleOptions *o) {
                       o->defines[i].name ? "value" : "name");
   for (int32_t i = 0; i < o->npaths; i++)
     if (!o->paths[i]) return hdb_fail(&ctx->err, HD_ERR_OPTION, "options.paths", "number %d is NULL", i);
-  return HD_OK;
+  return hdapi_check_functions(ctx, o);
 }
 
 static void copy_options(HdModule *m, const HdModuleOptions *o) {
@@ -43,6 +43,7 @@ static void copy_options(HdModule *m, const HdModuleOptions *o) {
   for (int32_t i = 0; i < o->npaths; i++) paths[i] = hdb_strdup(a, o->paths[i]);
   m->options.defines = defines;
   m->options.paths = paths;
+  hdapi_copy_functions(m, o);
   if (o->target) m->options.target = hdb_strdup(a, o->target);
 }
 

@@ -39,6 +39,8 @@ struct HdModule {
 /* What the interpreter runs. */
 typedef struct InterpCode {
   const IrFunc *kernel;
+  uint32_t      nfunctions;
+  const struct InterpFunction *functions;
 } InterpCode;
 
 enum { CODE_DENSE, CODE_GENERAL, CODE_VARIANTS };
@@ -70,6 +72,14 @@ void   hdapi_signature(const IrFunc *kernel, Arena *a, RtSignature *out);
 /* A module with a kernel and what it calls, in `a`. */
 IrFunc *hdapi_alone(const IrFunc *kernel, Arena *a);
 void    hdapi_ir_hash(const IrFunc *kernel, Arena *scratch, char out[33]);
+
+/* --- C functions (c_functions.c) --- */
+HdStatus  hdapi_check_functions(HdContext *ctx, const HdModuleOptions *o);
+void      hdapi_copy_functions(HdModule *m, const HdModuleOptions *o);
+/* Those that a module calls, without addresses. */
+RtImport *hdapi_imports(const IrModule *m, Arena *a, uint32_t *n);
+/* Give them the addresses that the program gave. */
+HdStatus  hdapi_bind(const HdModule *m, const char *kernel, uint32_t n, RtImport imports[]);
 
 /* --- the source tier of the cache (source_cache.c); inside a guard --- */
 /* *found: m->kernels and m->structs were filled in. */

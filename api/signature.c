@@ -55,6 +55,14 @@ static void add_write(Writes *w, Arena *a, Place p) {
   HDB_PUSH(a, w->list, w->n, w->cap, p);
 }
 
+/* C may write to the arrays that it is given. */
+static void add_c_call(Writes *w, const IrInst *call, Arena *a) {
+  for (uint32_t i = 0; i < call->nargs; i++) {
+    Place p;
+    if (call->args[i]->type->kind == IR_ARRAY && root(call->args[i], &p)) add_write(w, a, p);
+  }
+}
+
 static void add_call(Writes *w, const IrInst *call, Arena *a, Map *known) {
   const Writes *callee = writes_of(call->callee, a, known);
   for (uint32_t i = 0; i < callee->n; i++) {
@@ -72,7 +80,9 @@ static const Writes *writes_of(const IrFunc *fn, Arena *a, Map *known) {
   for (const IrInst *i = fn->body->first; i; i = hdir_inst_next(i)) {
     Place p;
     IrEffect e = hdir_ops[i->op].effect;
-    if (i->op == IR_call)
+    if (hdir_calls_c(i))
+      add_c_call(w, i, a);
+    else if (i->op == IR_call)
       add_call(w, i, a, known);
     else if ((e == FX_WRITES || e == FX_ATOMIC) && root(i->args[0], &p))
       add_write(w, a, p);

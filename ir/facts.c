@@ -212,6 +212,7 @@ static IrFact result_fact(const Walk *w, const IrInst *i) {
   default: break;
   }
   if (hdir_ops[i->op].effect == FX_ATOMIC) return varying(WHY(atomic), i->res[0]->id);
+  if (hdir_calls_c(i) && !hdir_calls_pure(i)) return varying(WHY(c_function), i->res[0]->id);
   return all_uniform_or(w, i, WHY(operand));
 }
 

@@ -41,6 +41,14 @@ IrFunc *hdir_func_new(IrModule *m, const char *name, bool is_kernel, uint32_t np
 
 IrFunc *hdir_func_find(const IrModule *m, const char *name) { return hdb_map_get_str(&m->by_name, name); }
 
+void hdir_func_rename(IrFunc *fn, const char *name) {
+  IrModule *m = fn->module;
+  assert(!hdir_func_find(m, name));
+  hdb_map_set_str(&m->by_name, fn->name, NULL);
+  fn->name = hdb_strdup(m->arena, name);
+  hdb_map_set_str(&m->by_name, fn->name, fn);
+}
+
 void hdir_func_remove(IrModule *m, IrFunc *fn) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < m->nfuncs; i++)
@@ -65,6 +73,8 @@ IrFunc *hdir_func_import(IrModule *to, const IrFunc *fn) {
   copy = hdir_func_new(to, fn->name, fn->is_kernel, body->nparams, params, fn->nresults,
                        import_types(to, fn->nresults, fn->results));
   copy->fast = fn->fast;
+  copy->is_extern = fn->is_extern;
+  copy->is_pure = fn->is_pure;
   copy->rank = fn->rank;
   copy->loc = fn->loc;
   if (fn->loc.line && to != fn->module) copy->loc.file = hdir_file(to, fn->module->files[fn->loc.file]);

@@ -108,6 +108,8 @@ struct IrFunc {
   IrModule      *module;
   const char    *name;
   bool           is_kernel; /* kernels return nothing                                                */
+  bool           is_extern; /* a C function: its body has parameters and no instruction              */
+  bool           is_pure;   /* of a C function: its result depends on its operands, and that is all  */
   bool           fast;      /* may use approximations (DESIGN: fast mode)                            */
   int32_t        rank;      /* axes of a launch, of which passes may drop some uses; 0 not noted     */
   IrRegion      *body;      /* its params are the function's                                         */
@@ -135,6 +137,7 @@ uint32_t  hdir_file(IrModule *m, const char *path);    /* index of a file, added
 IrFunc   *hdir_func_new(IrModule *m, const char *name, bool is_kernel, uint32_t nparams, const IrType *const params[],
                         uint32_t nresults, const IrType *const results[]);
 IrFunc   *hdir_func_find(const IrModule *m, const char *name);
+void      hdir_func_rename(IrFunc *fn, const char *name); /* to one that is free                         */
 void      hdir_func_remove(IrModule *m, IrFunc *fn); /* out of the list                                */
 /* Deep copy, types and callees included, into another module; returns the one there if it has the name. */
 IrFunc   *hdir_func_import(IrModule *to, const IrFunc *fn);
@@ -161,6 +164,9 @@ void      hdir_unlink(IrInst *i); /* may be put elsewhere afterwards */
 
 /* --- walking --- */
 static inline bool hdir_is_ender(IrOp op) { return hdir_ops[op].effect == FX_END; }
+static inline bool hdir_calls_c(const IrInst *i) { return i->op == IR_call && i->callee->is_extern; }
+/* A call that may be dropped, or made once for all with the same operands, but not where the program does not make it. */
+static inline bool hdir_calls_pure(const IrInst *i) { return hdir_calls_c(i) && i->callee->is_pure; }
 IrInst *hdir_inst_next(const IrInst *i); /* pre-order over the whole function: into regions, then on; NULL at the end */
 bool    hdir_region_contains(const IrRegion *outer, const IrRegion *inner); /* equal counts as inside          */
 /* Replace every use: map[v->id] gives the new value, NULL keeps the old; chains are followed. */
@@ -179,6 +185,7 @@ const char **hdir_names(const IrFunc *fn, Arena *a);
 void hdir_print_value(Buf *b, const IrValue *v, const char *const names[]); /* "%x" or a constant           */
 void hdir_print_module(Buf *b, const IrModule *m, const IrPrint *how); /* how may be NULL: locations on, no notes */
 void hdir_print_func(Buf *b, const IrFunc *fn, const IrPrint *how);
+void hdir_print_signature(Buf *b, const IrFunc *fn);                    /* "clamp(f32, i32) -> f32"         */
 void hdir_print_inst(Buf *b, const IrInst *i);                         /* one line, for messages                */
 /* Parse a whole module. On failure err has the place and *out is untouched. */
 HdStatus hdir_parse(Arena *a, const char *name, const char *text, size_t len, HdError *err, IrModule **out);

@@ -584,7 +584,16 @@ static bool parse_params(Parser *p, Head *h) {
   return expect_mark(p, ')', "',' or ')'");
 }
 
-static bool parse_func(Parser *p, bool is_kernel) {
+/* A C function ends with its head. */
+static bool parse_extern_end(Parser *p, const Head *params) {
+  p->fn->is_extern = true;
+  p->fn->is_pure = accept_word(p, "pure");
+  for (uint32_t k = 0; k < params->types.n; k++)
+    if (!define(p, *(const Token *)params->names.at[k], p->fn->body->params[k])) return false;
+  return parse_loc(p, &p->fn->loc);
+}
+
+static bool parse_func(Parser *p, bool is_kernel, bool is_extern) {
   Token name;
   Head params = {0};
   List results = {0};
@@ -601,13 +610,14 @@ static bool parse_func(Parser *p, bool is_kernel) {
   if (hdir_func_find(p->m, name.text)) return FAIL(p, name, "the function @%.60s is there already", name.text);
   p->fn = hdir_func_new(p->m, name.text, is_kernel, params.types.n, (const IrType *const *)params.types.at, results.n,
                         (const IrType *const *)results.at);
+  hdb_map_init(&p->values, p->arena);
+  if (is_extern) return parse_extern_end(p, &params);
   int64_t rank = 0;
   if (is_kernel && accept_word(p, "rank") && !parse_count(p, "the axes of a launch", 1, HD_MAX_DIMS, &rank))
     return false;
   p->fn->rank = (int32_t)rank;
   p->fn->fast = accept_word(p, "fast");
   if (!expect_mark(p, '{', "'{'") || !parse_loc(p, &p->fn->loc)) return false;
-  hdb_map_init(&p->values, p->arena);
   for (uint32_t k = 0; k < params.types.n; k++)
     if (!define(p, *(const Token *)params.names.at[k], p->fn->body->params[k])) return false;
   return parse_body(p, p->fn->body);
@@ -631,11 +641,13 @@ static bool parse_module(Parser *p) {
     else if (accept_word(p, "struct"))
       ok = parse_struct(p);
     else if (accept_word(p, "func"))
-      ok = parse_func(p, false);
+      ok = parse_func(p, false, false);
     else if (accept_word(p, "kernel"))
-      ok = parse_func(p, true);
+      ok = parse_func(p, true, false);
+    else if (accept_word(p, "extern"))
+      ok = parse_func(p, false, true);
     else
-      ok = unexpected(p, "'file', 'struct', 'func' or 'kernel'");
+      ok = unexpected(p, "'file', 'struct', 'func', 'kernel' or 'extern'");
     if (!ok) return false;
   }
   return resolve_calls(p);

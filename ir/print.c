@@ -271,9 +271,22 @@ static Printer printer(Buf *b, const IrFunc *fn, const IrPrint *how) {
   return (Printer){b, fn, hdir_names(fn, b->arena), how ? *how : (IrPrint){.locations = true}};
 }
 
+void hdir_print_signature(Buf *b, const IrFunc *fn) {
+  hdb_putf(b, "%s(", fn->name);
+  for (uint32_t k = 0; k < fn->body->nparams; k++) {
+    if (k) hdb_put(b, ", ");
+    hdir_type_print(b, fn->body->params[k]->type);
+  }
+  hdb_putc(b, ')');
+  for (uint32_t k = 0; k < fn->nresults; k++) {
+    hdb_put(b, k ? ", " : " -> ");
+    hdir_type_print(b, fn->results[k]);
+  }
+}
+
 void hdir_print_func(Buf *b, const IrFunc *fn, const IrPrint *how) {
   Printer p = printer(b, fn, how);
-  hdb_put(b, fn->is_kernel ? "kernel " : "func ");
+  hdb_put(b, fn->is_kernel ? "kernel " : fn->is_extern ? "extern " : "func ");
   hdir_put_name(b, '@', fn->name);
   hdb_putc(b, '(');
   for (uint32_t k = 0; k < fn->body->nparams; k++) {
@@ -284,6 +297,12 @@ void hdir_print_func(Buf *b, const IrFunc *fn, const IrPrint *how) {
   for (uint32_t k = 0; k < fn->nresults; k++) {
     hdb_put(b, k ? ", " : " -> ");
     hdir_type_print(b, fn->results[k]);
+  }
+  if (fn->is_extern) {
+    if (fn->is_pure) hdb_put(b, " pure");
+    print_loc(&p, fn->loc);
+    hdb_putc(b, '\n');
+    return;
   }
   if (fn->rank > hdir_seen_rank(fn)) hdb_putf(b, " rank %d", fn->rank);
   hdb_put(b, fn->fast ? " fast {" : " {");
@@ -323,7 +342,8 @@ void hdir_print_module(Buf *b, const IrModule *m, const IrPrint *how) {
   for (uint32_t k = 0; k < m->types.count; k++)
     if (m->types.all[k]->kind == IR_STRUCT) print_struct(b, m->types.all[k]);
   for (uint32_t k = 0; k < m->nfuncs; k++) {
-    if (b->len != start) hdb_putc(b, '\n');
+    bool group = k && m->funcs[k]->is_extern && m->funcs[k - 1]->is_extern;
+    if (b->len != start && !group) hdb_putc(b, '\n');
     hdir_print_func(b, m->funcs[k], how);
   }
   if (!b->data) hdb_put(b, "");

@@ -478,8 +478,33 @@ static bool check_region(Verifier *v, const IrRegion *r) {
 
 /* --- functions and modules --- */
 
+static bool is_c_name(const char *s) {
+  for (const char *c = s; *c; c++) {
+    bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+    if (!letter && (c == s || *c < '0' || *c > '9')) return false;
+  }
+  return *s;
+}
+
+static bool check_extern(Verifier *v) {
+  const IrFunc *fn = v->fn;
+  if (!is_c_name(fn->name)) return broken(v, "a C function's name is letters, digits and _");
+  if (fn->is_kernel || fn->fast || fn->body->first) return broken(v, "a C function is a head alone");
+  if (fn->nresults > 1) return broken(v, "a C function has one result at the most, and this has %u", fn->nresults);
+  if (fn->is_pure && !fn->nresults) return broken(v, "a pure function has a result");
+  for (uint32_t k = 0; k < fn->body->nparams; k++) {
+    const IrType *t = fn->body->params[k]->type;
+    if (t->kind == IR_ARRAY && fn->is_pure)
+      return broken(v, "parameter %u of a pure function cannot be an array, whose elements may change", k + 1);
+    if (t->kind != IR_ARRAY && !is_plain_value(t))
+      return broken(v, "parameter %u of a C function cannot be %s", k + 1, type_name(v, t));
+  }
+  return true;
+}
+
 static bool check_func(Verifier *v) {
   const IrFunc *fn = v->fn;
+  if (fn->is_pure && !fn->is_extern) return broken(v, "only a C function is said to be pure");
   if (fn->is_kernel && fn->nresults) return broken(v, "a kernel returns nothing");
   if (!fn->body || fn->body->parent || fn->body->fn != fn) return broken(v, "the body is out of place");
   for (uint32_t k = 0; k < fn->nresults; k++)
@@ -490,6 +515,7 @@ static bool check_func(Verifier *v) {
     if (t->kind == IR_VOID || (fn->is_kernel && t->kind == IR_PTR))
       return broken(v, "parameter %u cannot be %s", k + 1, type_name(v, t));
   }
+  if (fn->is_extern) return check_extern(v);
   return check_region(v, fn->body);
 }
 

@@ -81,7 +81,9 @@ static void drop_for(Forwarder *fw, const IrInst *i) {
   switch (hdir_ops[i->op].effect) {
   case FX_WRITES: drop_aliases(fw, i->args[0]); break;
   case FX_ATOMIC: drop_shared(fw, false); break;
-  case FX_CALL: drop_shared(fw, true); break;
+  case FX_CALL:
+    if (!hdir_calls_pure(i)) drop_shared(fw, !hdir_calls_c(i));
+    break;
   default: break;
   }
 }
@@ -188,7 +190,7 @@ static void forward_region(Forwarder *fw, IrRegion *r) {
     case FX_ATOMIC:
     case FX_CALL:
       drop_for(fw, i);
-      fw->npending = 0;
+      if (!hdir_calls_pure(i)) fw->npending = 0;
       break;
     case FX_CONTROL:
       if (i->op == IR_if)

@@ -1,4 +1,4 @@
-/* passes/gvn.c -- equal pure computations become one.
+/* passes/gvn.c -- equal pure computations become one, calls of pure C functions among them.
  *
  * A walk in order with one table: an entry holds while its instruction is visible, which in a region tree is the same
  * as that it dominates. Entries of a region go when it is left. tid, dim and length count as pure. Carried values with
@@ -50,6 +50,7 @@ static uint32_t hash_inst(const IrInst *i) {
 
 static bool same_inst(const IrInst *a, const IrInst *b) {
   if (a->op != b->op || a->imm != b->imm || a->nargs != b->nargs || a->res[0]->type != b->res[0]->type) return false;
+  if (a->callee != b->callee) return false;
   if (a->nargs == 0 || !memcmp(a->args, b->args, sizeof *a->args * a->nargs)) return true;
   return commutes(a) && a->args[0] == b->args[1] && a->args[1] == b->args[0];
 }
@@ -117,7 +118,7 @@ static void number_region(Numbering *nb, IrRegion *r) {
       i->args[k] = now;
     }
     const IrEffect fx = hdir_ops[i->op].effect;
-    if ((fx == FX_PURE || fx == FX_LAUNCH) && i->nres == 1) {
+    if ((fx == FX_PURE || fx == FX_LAUNCH || hdir_calls_pure(i)) && i->nres == 1) {
       const IrInst *first = enter(nb, i);
       if (first == i) continue;
       nb->map[i->res[0]->id] = first->res[0];

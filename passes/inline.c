@@ -1,4 +1,4 @@
-/* passes/inline.c -- puts the callee's body in place of every call.
+/* passes/inline.c -- puts the callee's body in place of every call but those of C functions.
  *
  * A callee whose one return ends its body goes in as it is; otherwise it is wrapped in a scope that its returns
  * leave. A return inside a scope of the callee's own would leave that one instead, so such a scope gets one more
@@ -27,7 +27,7 @@ static Inliner *inliner(OptRebuild *rb) { return rb->self; }
 
 static bool has_calls(const IrFunc *fn) {
   for (const IrInst *i = fn->body->first; i; i = hdir_inst_next(i)) {
-    if (i->op == IR_call) return true;
+    if (i->op == IR_call && !hdir_calls_c(i)) return true;
   }
   return false;
 }
@@ -163,7 +163,10 @@ static void emit_call(OptRebuild *rb, const IrInst *call) {
 static bool visit(OptRebuild *rb, IrInst *i) {
   Inliner *in = inliner(rb);
   switch (i->op) {
-  case IR_call: emit_call(rb, i); return true;
+  case IR_call:
+    if (hdir_calls_c(i)) return false;
+    emit_call(rb, i);
+    return true;
   case IR_return:
     if (!in->callee) return false;
     if (!in->straight) emit_return(rb, i);

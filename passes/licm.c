@@ -2,9 +2,9 @@
  *
  * Pure instructions and tid, dim, length move whenever their operands stand outside the loop, also out of an `if` in
  * it: every op is total, so running one more than asked does no harm. A load moves if nothing in the loop may write to
- * its place and if the first round surely runs it. Inner loops go first, and what they give up may leave the outer
- * ones too. The usual loop asks at its head whether to go on, so its loads are not sure; such a loop, if it has a load
- * worth it, is put into an `if` that asks for the first round beforehand.
+ * its place and if the first round surely runs it, and so does a call of a pure C function. Inner loops go first, and
+ * what they give up may leave the outer ones too. The usual loop asks at its head whether to go on, so its loads are not
+ * sure; such a loop, if it has a load worth it, is put into an `if` that asks for the first round beforehand.
  *
  * needs   nothing        keeps   every result bit, the order of stores and reports
  * breaks  nothing        cost    linear in the code times the depth of loops; loads look at the stores in their loop
@@ -63,13 +63,13 @@ static void hoist_pure(Hoister *h, IrInst *loop, uint32_t depth) {
   }
 }
 
-/* --- loads --- */
+/* --- loads, and calls of pure C functions --- */
 
 static void find_writes(Hoister *h, const IrInst *loop) {
   h->nwrites = 0;
   for (IrInst *i = loop->sub[0]->first; i != loop->next; i = hdir_inst_next(i)) {
     const IrEffect fx = hdir_ops[i->op].effect;
-    if (fx == FX_WRITES || fx == FX_ATOMIC || fx == FX_CALL)
+    if (fx == FX_WRITES || fx == FX_ATOMIC || (fx == FX_CALL && !hdir_calls_pure(i)))
       HDB_PUSH(h->scratch, h->writes, h->nwrites, h->cap_writes, i);
   }
 }
@@ -77,7 +77,8 @@ static void find_writes(Hoister *h, const IrInst *loop) {
 static bool is_written(const Hoister *h, const IrValue *p) {
   for (uint32_t k = 0; k < h->nwrites; k++) {
     const IrInst *w = h->writes[k];
-    if (w->op == IR_store ? hdopt_may_alias(w->args[0], p) : w->op == IR_call || !hdopt_is_local(p)) return true;
+    bool everywhere = w->op == IR_call && !hdir_calls_c(w); /* C and atomics do not reach local memory */
+    if (w->op == IR_store ? hdopt_may_alias(w->args[0], p) : everywhere || !hdopt_is_local(p)) return true;
   }
   return false;
 }
@@ -92,28 +93,29 @@ static bool may_exit(const IrInst *i) {
   return false;
 }
 
-static bool is_movable_load(const Hoister *h, const IrInst *i, uint32_t depth) {
-  return i->op == IR_load && is_invariant(h, i, depth) && !is_written(h, i->args[0]);
+static bool is_movable(const Hoister *h, const IrInst *i, uint32_t depth) {
+  if (!is_invariant(h, i, depth)) return false;
+  return i->op == IR_load ? !is_written(h, i->args[0]) : hdir_calls_pure(i);
 }
 
-/* Whether a load that moves is sure to run once i is reached. */
-static bool has_movable_load(const Hoister *h, const IrInst *i, uint32_t depth) {
+/* Whether a load or call that moves is sure to run once i is reached. */
+static bool has_movable(const Hoister *h, const IrInst *i, uint32_t depth) {
   for (; i && !may_exit(i); i = i->next) {
-    if (is_movable_load(h, i, depth)) return true;
+    if (is_movable(h, i, depth)) return true;
   }
   return false;
 }
 
-/* Moves such loads before the loop, then what only depended on them, and so on. */
+/* Moves those before the loop, then what only depended on them, and so on. */
 static void hoist_loads(Hoister *h, IrInst *loop, IrInst *from, uint32_t depth) {
-  while (has_movable_load(h, from, depth)) {
+  while (has_movable(h, from, depth)) {
     for (IrInst *i = from, *next; i && !may_exit(i); i = next) {
       next = i->next;
-      if (!is_movable_load(h, i, depth)) continue;
+      if (!is_movable(h, i, depth)) continue;
       if (i == from) from = next;
       move_before(h, loop, i, depth);
     }
-    IrInst *stay = from; /* an ender, an `if` or a load stays; a pure instruction may go */
+    IrInst *stay = from; /* an ender, an `if`, a load or a call stays; a pure instruction may go */
     while (hdir_ops[stay->op].effect == FX_PURE && is_invariant(h, stay, depth)) stay = stay->next;
     from = stay;
     hoist_pure(h, loop, depth);
@@ -198,7 +200,7 @@ static void hoist_from(Hoister *h, IrInst *loop, uint32_t depth) {
   find_writes(h, loop);
   hoist_loads(h, loop, loop->sub[0]->first, depth);
   IrInst *test = find_head_test(loop);
-  if (!test || !has_movable_load(h, test->next, depth)) return;
+  if (!test || !has_movable(h, test->next, depth)) return;
   guard(h, loop, test, depth);
   hoist_loads(h, loop, test->next, depth);
 }

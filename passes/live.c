@@ -66,8 +66,10 @@ static void note_inst(Marker *m, const IrInst *i) {
       mark_inst(m, i);
     break;
   case FX_ATOMIC:
-  case FX_REPORT:
-  case FX_CALL: mark_inst(m, i); break;
+  case FX_REPORT: mark_inst(m, i); break;
+  case FX_CALL:
+    if (!hdir_calls_pure(i)) mark_inst(m, i);
+    break;
   case FX_END: note_ender(m, i); break;
   default: break;
   }

@@ -94,7 +94,8 @@ static HdStatus run_passes(IrModule *m, const char *list, OptContext *cx) {
   while (next_name(&list, &n)) {
     const OptPass *p = find_pass(&n);
     bool changed;
-    for (uint32_t k = 0; k < m->nfuncs; k++) HD_TRY(run_pass(p, m->funcs[k], cx, &changed));
+    for (uint32_t k = 0; k < m->nfuncs; k++)
+      if (!m->funcs[k]->is_extern) HD_TRY(run_pass(p, m->funcs[k], cx, &changed));
   }
   return HD_OK;
 }
@@ -115,9 +116,10 @@ static HdStatus run_on_kernel(IrFunc *fn, const char *list, OptContext *cx) {
   return HD_OK;
 }
 
+/* And the heads of C functions. */
 static void keep_kernels(IrModule *m) {
   for (uint32_t k = m->nfuncs; k-- > 0;) {
-    if (!m->funcs[k]->is_kernel) hdir_func_remove(m, m->funcs[k]);
+    if (!m->funcs[k]->is_kernel && !m->funcs[k]->is_extern) hdir_func_remove(m, m->funcs[k]);
   }
 }
 
@@ -137,7 +139,8 @@ static HdStatus run_list(IrModule *m, const char *list, OptContext *cx) {
     HD_TRY(run_passes(m, line->all, cx));
     if (!line->kernels) continue;
     keep_kernels(m); /* calls still reach the functions: inline takes their bodies from there */
-    for (uint32_t k = 0; k < m->nfuncs; k++) HD_TRY(run_on_kernel(m->funcs[k], line->kernels, cx));
+    for (uint32_t k = 0; k < m->nfuncs; k++)
+      if (m->funcs[k]->is_kernel) HD_TRY(run_on_kernel(m->funcs[k], line->kernels, cx));
   }
   return HD_OK;
 }

@@ -6,7 +6,7 @@
  * their composites made again. A part chosen by a computed index becomes a chain of selects, or, with more than
  * MAX_CHAIN parts, goes through local memory.
  *
- * needs   nothing (after inline there are no calls to make composites for)
+ * needs   nothing (after inline there are only calls of C functions to make composites for)
  * keeps   every result bit, the order of memory accesses
  * breaks  nothing        cost    linear in the leaves
  */

@@ -8,7 +8,7 @@
 
 #include "runtime/bytes.h"
 
-enum { MAX_PARAMS = 4096, MAX_SITES = 1 << 16 };
+enum { MAX_PARAMS = 4096, MAX_SITES = 1 << 16, MAX_IMPORTS = 4096 };
 
 static void put_type(RtWriter *w, HdType t) {
   uint8_t b[4] = {t.kind, t.scalar, t.rows, t.cols};
@@ -84,6 +84,11 @@ void hdrt_put_artifact(RtWriter *w, const RtArtifact *a) {
     hdrt_put_u32(w, (uint32_t)s->line);
     hdrt_put_u32(w, (uint32_t)s->column);
   }
+  hdrt_put_u32(w, a->nimports);
+  for (uint32_t i = 0; i < a->nimports; i++) {
+    hdrt_put_str(w, a->imports[i].name);
+    hdrt_put_str(w, a->imports[i].signature);
+  }
 }
 
 static RtSite get_site(RtReader *r) {
@@ -94,7 +99,8 @@ static RtSite get_site(RtReader *r) {
   return s;
 }
 
-bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtArtifact *out) {
+bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtImport *imports, uint32_t max_imports,
+                       RtArtifact *out) {
   RtArtifact a = {.kind = (RtCodeKind)hdrt_get_u32(r)};
   a.symbol = hdrt_get_str(r);
   a.width = (int32_t)hdrt_get_u32(r);
@@ -114,6 +120,15 @@ bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtArtifact *out
     if (sites && i < max) sites[i] = s;
   }
   if (sites && a.nsites > max) r->failed = true;
+  a.nimports = hdrt_get_u32(r);
+  a.imports = imports;
+  if (a.nimports > MAX_IMPORTS || (a.kind == RT_CODE_PTX && a.nimports)) r->failed = true;
+  for (uint32_t i = 0; i < a.nimports && !r->failed; i++) {
+    RtImport f = {.name = hdrt_get_str(r)};
+    f.signature = hdrt_get_str(r);
+    if (imports && i < max_imports) imports[i] = f;
+  }
+  if (imports && a.nimports > max_imports) r->failed = true;
   if (!r->failed) *out = a;
   return !r->failed;
 }

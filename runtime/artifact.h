@@ -91,6 +91,15 @@ typedef struct RtSite {
   int32_t     line, column;
 } RtSite;
 
+#define RT_C_PREFIX "c." /* of the symbols of C functions in objects */
+
+/* A C function of the program that the code calls. */
+typedef struct RtImport {
+  const char *name;
+  const char *signature;   /* as text: "clamp(f32, i32) -> f32"                            */
+  void      (*address)(void); /* given when the code is loaded, and never written down     */
+} RtImport;
+
 typedef struct RtArtifact {
   RtSignature sig;
   RtCodeKind  kind;
@@ -99,6 +108,8 @@ typedef struct RtArtifact {
   size_t      code_size;
   uint32_t    nsites;    /* PTX                                                      */
   const RtSite *sites;
+  uint32_t    nimports;  /* OBJECT                                                   */
+  const RtImport *imports;
   int32_t     rank;      /* PTX: axes that the code tells apart, 1 to 4              */
   int32_t     block;     /* PTX: the most threads of a block that it was made for    */
   RtEntry     host;      /* HOST: call this                                          */
@@ -112,10 +123,11 @@ typedef struct RtReader RtReader;
 
 void hdrt_put_signature(RtWriter *w, const RtSignature *s);
 void hdrt_put_artifact(RtWriter *w, const RtArtifact *a); /* of kind OBJECT or PTX */
-/* The parameters go to params[0..max), the sites to sites[0..max); strings and code are lent from the reader's bytes. Count
- * first with NULL. False if the bytes are not what put wrote. */
+/* The parameters go to params[0..max), the sites to sites[0..max), the imports to imports[0..max_imports); strings and code
+ * are lent from the reader's bytes. Count first with NULL. False if the bytes are not what put wrote. */
 bool hdrt_get_signature(RtReader *r, RtParam *params, uint32_t max, RtSignature *out);
-bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtArtifact *out); /* all but sig */
+bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtImport *imports, uint32_t max_imports,
+                       RtArtifact *out); /* all but sig */
 
 HD_END_DECLS
 #endif

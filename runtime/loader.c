@@ -3,7 +3,8 @@
  * One mapping holds the sections that code needs (code first, then constants, then data), a stub and a slot for each
  * symbol that the object does not define, and a slot for each symbol that is reached through the GOT. All lie within
  * 2 GiB of each other, so relative relocations cannot overflow between sections. Code and constants are made read-only
- * before anything runs. Symbols from outside come from a short list of functions that compiled kernels may call.
+ * before anything runs. Symbols from outside come from a short list of functions that compiled kernels may call, and from
+ * the program's own C functions.
  *
  * Not here: thread-local variables, constructors, indirect functions, common symbols, 32-bit absolute addresses,
  * unwind tables (kernels never unwind).
@@ -37,6 +38,8 @@ typedef struct Loader {
   uint64_t stubs, slots;                      /* offsets in the image: one for each symbol */
   uint64_t image_size;
   uint8_t *base;
+  uint32_t nimports;
+  const RtImport *imports;
 } Loader;
 
 /* --- what kernels may call --- */
@@ -52,7 +55,13 @@ static const struct {
 #undef KNOWN
 };
 
-static void *known_symbol(const char *name) {
+static void *known_symbol(const Loader *l, const char *name) {
+  if (strncmp(name, RT_C_PREFIX, strlen(RT_C_PREFIX)) == 0) {
+    void *p = NULL;
+    for (uint32_t i = 0; i < l->nimports; i++)
+      if (strcmp(l->imports[i].name, name + strlen(RT_C_PREFIX)) == 0) memcpy(&p, &l->imports[i].address, sizeof p);
+    return p;
+  }
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(known[i].name, name) == 0) return known[i].address;
   return NULL;
@@ -216,7 +225,7 @@ static HdStatus resolve(Loader *l, uint64_t index, uint64_t *address, bool *outs
   if (ELF64_ST_TYPE(s.st_info) == STT_GNU_IFUNC || ELF64_ST_TYPE(s.st_info) == STT_TLS)
     return unknown(l, "a symbol", name, ELF64_ST_TYPE(s.st_info));
   if (s.st_shndx == SHN_UNDEF) {
-    void *p = known_symbol(name);
+    void *p = known_symbol(l, name);
     if (!p) return unknown(l, "a reference to", name, index);
     *address = (uint64_t)(uintptr_t)p;
     *outside = true;
@@ -332,12 +341,13 @@ static HdStatus fill(Loader *l, const char *symbol, void **entry) {
   return protect(l);
 }
 
-HdStatus hdrt_image_load(const void *object, size_t size, const char *symbol, HdError *err, RtImage *out) {
+HdStatus hdrt_image_load(const void *object, size_t size, const char *symbol, uint32_t nimports,
+                         const RtImport *imports, HdError *err, RtImage *out) {
 #if !defined(__x86_64__)
-  (void)object, (void)size, (void)symbol, (void)out;
+  (void)object, (void)size, (void)symbol, (void)nimports, (void)imports, (void)out;
   return hdb_fail(err, HD_ERR_UNSUPPORTED, "", "compiled kernels run on x86-64 only; the device 'interp' runs here");
 #endif
-  Loader l = {.file = object, .size = size, .err = err};
+  Loader l = {.file = object, .size = size, .err = err, .nimports = nimports, .imports = imports};
   HD_TRY(read_header(&l));
   HD_TRY(read_symbols(&l));
   HD_TRY(plan_image(&l));

@@ -8,6 +8,7 @@
 #define RT_LOADER_H
 
 #include "base/fail.h"
+#include "runtime/artifact.h"
 HD_BEGIN_DECLS
 
 typedef struct RtImage {
@@ -16,9 +17,11 @@ typedef struct RtImage {
   void  *entry;
 } RtImage;
 
-/* Load `object` and find the function `symbol` in it. HD_ERR_FORMAT says what is wrong with the object;
+/* Load `object` and find the function `symbol` in it. What it calls is found among the imports, by RT_C_PREFIX and the name,
+ * and in a short list of the C library's. HD_ERR_FORMAT says what is wrong with the object;
  * HD_ERR_UNSUPPORTED names a relocation or symbol that is not known here; HD_ERR_SYSTEM if there is no memory to map. */
-HdStatus hdrt_image_load(const void *object, size_t size, const char *symbol, HdError *err, RtImage *out);
+HdStatus hdrt_image_load(const void *object, size_t size, const char *symbol, uint32_t nimports, const RtImport *imports,
+                         HdError *err, RtImage *out);
 void     hdrt_image_free(RtImage *image); /* also one that is all zero */
 
 HD_END_DECLS

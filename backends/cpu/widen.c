@@ -44,6 +44,7 @@ static const char *span_i32(CpuWiden *w, uint32_t offset) {
 
 static void extract(CpuWiden *w, const IrInst *i) {
   const IrValue *res = i->res[0];
+  if (hdcpu_c_part(w, i)) return;
   if (w->place[i->args[0]->id] == UINT32_MAX) {
     hdcpu_fail(w, i, HD_ERR_COMPILE, "a composite value that is no parameter");
     return;
@@ -82,6 +83,7 @@ static void copy_begin(CpuWiden *w) {
   memset(w->done, 0, w->fn->ninsts);
   memset(w->group, 0, sizeof *w->group * w->fn->ninsts);
   memset(w->place, 0xff, sizeof *w->place * w->fn->nvalues);
+  memset(w->leaves, 0, sizeof *w->leaves * w->fn->nvalues);
   for (uint32_t k = 0; k < w->fn->body->nparams; k++) {
     const IrValue *p = w->fn->body->params[k];
     w->place[p->id] = w->args_at[k];
@@ -264,6 +266,7 @@ HdStatus hdcpu_widen(const IrFunc *kernel, const CpuTarget *target, const CpuOpt
   w->val = HDB_NEW_N(a, CpuVal, kernel->nvalues + 1);
   w->addr = HDB_NEW_N(a, CpuAddr *, kernel->nvalues + 1);
   w->place = HDB_NEW_N(a, uint32_t, kernel->nvalues + 1);
+  w->leaves = HDB_NEW_N(a, const char **, kernel->nvalues + 1);
   w->done = HDB_NEW_N(a, bool, kernel->ninsts + 1);
   w->group = HDB_NEW_N(a, const IrInst *, kernel->ninsts + 1);
   w->leaves_out = HDB_NEW_N(a, bool, kernel->ninsts + 1);

@@ -11,6 +11,7 @@
  *     widen_fast.c  what `fast` allows              widen_private.c  atomics on a copy
  *     widen_addr.c  addresses                       widen_mem.c    loads and stores
  *     widen_aos.c   neighbouring fields together    widen_atomic.c atomics
+ *     widen_c.c     calls of C functions
  *     emit.c        text, constants, declarations   mask.c         masks
  */
 #ifndef CPU_WIDEN_H
@@ -129,6 +130,7 @@ typedef struct CpuWiden {
   CpuVal     *val;  /* by value id */
   CpuAddr   **addr; /* by value id: of pointers */
   uint32_t   *place; /* by value id: of arrays and composite parameters, the offset in the argument block */
+  const char ***leaves; /* by value id: of a composite that a C function gave, its scalars in the form of the value */
   CpuUndo    *undo;
   uint32_t    nundo, cap_undo;
   CpuMemo     memo[16];
@@ -228,6 +230,8 @@ const char *hdcpu_private_point(CpuWiden *w, const char *point); /* where plain 
 void hdcpu_private_begin(CpuWiden *w, Buf *text);                /* ends the entry block                           */
 void hdcpu_private_end(CpuWiden *w, Buf *text);                  /* in the block exit; leaves the place to return  */
 void hdcpu_report(CpuWiden *w, const IrInst *i);   /* widen_fault.c  */
+void hdcpu_c_call(CpuWiden *w, const IrInst *i);   /* widen_c.c */
+bool hdcpu_c_part(CpuWiden *w, const IrInst *extract); /* false if it is not from a C function's result */
 bool hdcpu_all_on(const CpuWiden *w);
 /* For each lane that is on, lowest first: opens blocks; `lane` is its number as i32. */
 typedef struct CpuLanes {

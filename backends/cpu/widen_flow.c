@@ -471,6 +471,7 @@ static void simple(CpuWiden *w, const IrInst *i) {
     case IR_member: hdcpu_member(w, i); break;
     case IR_elem: hdcpu_elem(w, i); break;
     case IR_extract: hdcpu_launch(w, i); break;
+    case IR_make: break; /* for a C function, which looks through it */
     default: hdcpu_pure(w, i);
     }
     break;
@@ -481,7 +482,11 @@ static void simple(CpuWiden *w, const IrInst *i) {
   case FX_ATOMIC: hdcpu_atomic(w, i); break;
   case FX_REPORT: hdcpu_report(w, i); break;
   case FX_END: ender(w, i); break;
-  default: hdcpu_fail(w, i, HD_ERR_COMPILE, "calls must be inlined before widening");
+  default:
+    if (hdir_calls_c(i))
+      hdcpu_c_call(w, i);
+    else
+      hdcpu_fail(w, i, HD_ERR_COMPILE, "calls must be inlined before widening");
   }
 }
 

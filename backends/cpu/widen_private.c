@@ -34,6 +34,7 @@ bool hdcpu_may_be_private(const CpuWiden *w, const IrInst *atomic) {
   if (!root || !array_of(root)) return false;
   for (const IrInst *i = w->fn->body->first; i; i = hdir_inst_next(i)) {
     if (hdir_ops[i->op].effect == FX_ATOMIC && i != atomic) return false;
+    if (hdir_calls_c(i) && !hdir_calls_pure(i)) return false; /* C may look at the array */
     if (i->op == IR_index && i != root && (!array_of(i) || array_of(i) == array_of(root))) return false;
   }
   return w->uses[root->res[0]->id] == 1;

@@ -66,7 +66,7 @@ void hdinterp_write(const InterpFrames *fs, const IrType *t, void *to, const uin
 
 /* --- preparation --- */
 
-static void add_shape(InterpFrames *fs, const IrType *t) {
+void hdinterp_shape(InterpFrames *fs, const IrType *t) {
   if (!hdir_is_composite(t) || fs->shape[t->id]) return;
   InterpLeaf *shape = HDB_NEW_N(fs->arena, InterpLeaf, t->nleaves);
   for (uint32_t k = 0; k < t->nleaves; k++) shape[k] = leaf_of(t, k);
@@ -111,8 +111,8 @@ static void place_local(InterpFrame *f, const IrInst *i) {
 }
 
 static void prepare_inst(InterpFrames *fs, InterpFrame *f, const IrInst *i) {
-  if (i->op == IR_load) add_shape(fs, i->res[0]->type);
-  if (i->op == IR_store) add_shape(fs, i->args[1]->type);
+  if (i->op == IR_load) hdinterp_shape(fs, i->res[0]->type);
+  if (i->op == IR_store) hdinterp_shape(fs, i->args[1]->type);
   if (i->op == IR_alloca) place_local(f, i);
   if (i->op == IR_call) f->callee[i->id] = frame_for(fs, i->callee);
 }
@@ -144,7 +144,7 @@ void hdinterp_frames_init(InterpFrames *fs, const IrFunc *kernel, Arena *a) {
   fs->shape = HDB_NEW_N(a, InterpLeaf *, kernel->module->types.count + 1);
   hdb_map_init(&fs->by_fn, a);
   frame_for(fs, kernel);
-  for (uint32_t k = 0; k < kernel->body->nparams; k++) add_shape(fs, kernel->body->params[k]->type);
+  for (uint32_t k = 0; k < kernel->body->nparams; k++) hdinterp_shape(fs, kernel->body->params[k]->type);
   uint64_t widest = 0;
   for (uint32_t n = 0; n < fs->count; n++) { /* grows as calls are found */
     uint64_t wide = prepare_frame(fs, fs->all[n]);

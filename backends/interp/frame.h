@@ -20,6 +20,7 @@ typedef struct InterpLeaf {
 } InterpLeaf;
 
 typedef struct InterpFrame InterpFrame;
+typedef struct InterpC     InterpC;
 
 struct InterpFrame {
   const IrFunc *fn;
@@ -32,6 +33,7 @@ struct InterpFrame {
   InterpFrame  *caller;   /* while it runs: who waits for it, and at which instruction */
   const IrInst *call;
   bool          running;
+  InterpC      *c; /* of a C function, whose frame has its parameters: how to call it (c_call.c) */
 };
 
 typedef struct InterpFrames {
@@ -47,6 +49,8 @@ typedef struct InterpFrames {
 
 /* Frames for a kernel and all it calls. */
 void hdinterp_frames_init(InterpFrames *fs, const IrFunc *kernel, Arena *a);
+/* Before a type is read or written that the kernel neither loads nor stores nor takes. */
+void hdinterp_shape(InterpFrames *fs, const IrType *t);
 
 static inline uint64_t *hdinterp_leaves(const InterpFrame *f, const IrValue *v) { return f->leaves + f->first[v->id]; }
 

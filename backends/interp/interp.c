@@ -5,7 +5,7 @@
  */
 #include "backends/interp/interp.h"
 
-#include "backends/interp/exec.h"
+#include "backends/interp/c_call.h"
 #include "ir/layout.h"
 
 /* --- moving values --- */
@@ -56,6 +56,11 @@ static HdStatus enter(InterpThread *t, InterpFrame **f, const IrInst **i) {
     return hdb_fail(t->err, HD_ERR_UNSUPPORTED, (*i)->callee->name, "function '%s' calls itself", (*i)->callee->name);
   }
   move(t, *f, *i, callee, callee->fn->body->params, callee->fn->body->nparams);
+  if (callee->fn->is_extern) {
+    hdinterp_c_call(t, *f, *i);
+    *i = (*i)->next;
+    return HD_OK;
+  }
   callee->caller = *f;
   callee->call = *i;
   callee->running = true;
@@ -116,6 +121,7 @@ static void bind_args(const InterpFrames *fs, const InterpLaunch *launch, const 
 static HdStatus run_row(const InterpLaunch *launch, Arena *a, HdError *err) {
   InterpFrames fs;
   hdinterp_frames_init(&fs, launch->kernel, a);
+  HD_TRY(hdinterp_c_bind(&fs, launch, err));
   uint32_t *offset = HDB_NEW_N(a, uint32_t, launch->kernel->body->nparams + 1);
   hdir_args_layout(launch->kernel, offset);
   bind_args(&fs, launch, offset);

@@ -129,6 +129,7 @@ struct FeFn {
   FeSpan      span;
   FeUnit     *unit;
   bool        is_kernel, fast;
+  bool        is_extern, pure; /* a C function, which has no body */
   FeGeneric  *generics;
   uint32_t    ngenerics;
   FeParam    *params;

@@ -110,8 +110,48 @@ static const char *unused_name(FeLower *L, const char *base) {
   return name;
 }
 
+/* The name that the module gives to a function. Those of kernels and C functions are known outside, so another that has the
+ * name already takes a new one; NULL if that one is known outside too. */
+static const char *take_name(FeLower *L, const FeFn *f, const char *name) {
+  IrFunc *other = hdir_func_find(L->fe->module, name);
+  if (!other || !(f->is_kernel || f->is_extern)) return unused_name(L, name);
+  if (other->is_kernel || other->is_extern) return NULL;
+  hdir_func_rename(other, unused_name(L, name));
+  return name;
+}
+
 /* A type that travels by address when it is ref: a fixed array, or a struct with one. */
 static bool by_address(const FeParam *p, const IrType *t) { return p->is_ref && hdfe_has_fixed(t); }
+
+static void extern_error(FeLower *in, FeSpan at, const char *what, const char *instead) {
+  FeReport *r = hdfe_error(in, at, FE_D_extern_parameter, what);
+  hdfe_hint(in->fe, r, "%s", instead);
+}
+
+/* What C cannot take; the verifier has the same rules. */
+static bool check_extern(FeLower *in, FeInstance *i) {
+  FeFn *f = i->fn;
+  bool array = false;
+  for (uint32_t k = 0; k < f->nparams; k++) {
+    const IrType *t = i->params[k];
+    array |= t->kind == IR_ARRAY;
+    if (f->params[k].is_ref) {
+      extern_error(in, f->params[k].span, "a ref parameter", "let it return a struct with all that it gives");
+      return false;
+    }
+    if (t->kind != IR_ARRAY && hdfe_has_array(t)) {
+      extern_error(in, f->params[k].span, "a parameter that is a struct with arrays", "make each array a parameter");
+      return false;
+    }
+  }
+  if (f->pure && (array || !i->result)) {
+    hdfe_error(in, f->span, FE_D_extern_pure, f->name,
+               array ? "has an array, whose elements may change between two calls"
+                     : "has no result, and that is all it could give");
+    return false;
+  }
+  return true;
+}
 
 static bool check_head(FeLower *in, FeInstance *i) {
   FeFn *f = i->fn;
@@ -129,11 +169,17 @@ static bool check_head(FeLower *in, FeInstance *i) {
     hdfe_hint(in->fe, r, "leave ref out: the elements of an array can be assigned anyway");
     return false;
   }
-  return true;
+  return f->is_extern ? check_extern(in, i) : true;
 }
 
-/* The head of an instance's IR; false if the module has the whole function already. */
-static bool instance_func(FeLower *L, FeInstance *i) {
+static bool same_head(const IrFunc *g, const FeInstance *i, uint32_t np, const IrType *const params[]) {
+  bool same = g->is_extern && g->is_pure == i->fn->pure && g->body->nparams == np;
+  for (uint32_t k = 0; same && k < np; k++) same = g->body->params[k]->type == params[k];
+  return same && (g->nresults ? g->results[0] : NULL) == i->result;
+}
+
+/* The head of an instance's IR; false if there is no body to lower: the module has the function already, or never will. */
+static bool instance_func(FeLower *L, FeInstance *i, FeSpan span) {
   FeFn *f = i->fn;
   Arena *a = L->fe->arena;
   const IrType **params = HDB_NEW_N(a, const IrType *, f->nparams + 1),
@@ -147,12 +193,27 @@ static bool instance_func(FeLower *L, FeInstance *i) {
     params[np++] = address ? hdir_ptr(hdfe_types(L), i->params[k], IR_LOCAL) : i->params[k];
     if (p->is_ref && !address) results[nr++] = i->params[k];
   }
-  const char *name = instance_name(L, i);
-  if (L->fe->linking && f->unit->library && (i->ir = hdir_func_find(L->fe->module, name))) return false;
-  i->ir = hdir_func_new(L->fe->module, unused_name(L, name), f->is_kernel, np, params, nr, results);
+  const char *name = f->is_extern ? f->name : instance_name(L, i);
+  IrFunc *have = hdir_func_find(L->fe->module, name);
+  if (L->fe->linking && f->unit->library && (i->ir = have)) return false;
+  if (f->is_extern && have && same_head(have, i, np, params)) { /* declared in two files */
+    i->ir = have;
+    return false;
+  }
+  if (!(name = take_name(L, f, name))) {
+    hdfe_error(L, span, FE_D_extern_twice, f->name);
+    i->broken = true;
+    return false;
+  }
+  i->ir = hdir_func_new(L->fe->module, name, f->is_kernel, np, params, nr, results);
   i->ir->fast = f->fast || (f->is_kernel && L->fe->options->fast);
+  i->ir->is_extern = f->is_extern;
+  i->ir->is_pure = f->pure;
   i->ir->loc = (IrLoc){f->unit->file, f->span.line, f->span.col};
-  return true;
+  if (!f->is_extern) return true;
+  for (uint32_t k = 0; k < np; k++) i->ir->body->params[k]->name = f->params[k].name;
+  HDB_PUSH(L->fe->arena, L->fe->done, L->fe->ndone, L->fe->cap_done, i->ir);
+  return false;
 }
 
 static void instance_lower(FeLower *L, FeInstance *i, FeSpan span) {
@@ -200,8 +261,8 @@ FeInstance *hdfe_instance(FeLower *L, const FeMatch *m, FeSpan span) {
     i->broken = true;
     return NULL;
   }
-  if (instance_func(L, i)) instance_lower(L, i, span);
-  return i;
+  if (instance_func(&in, i, m->fn->span)) instance_lower(L, i, span);
+  return i->broken ? NULL : i;
 }
 
 /* --- the call itself --- */

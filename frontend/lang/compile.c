@@ -44,6 +44,7 @@ static void check_twice(FeCompiler *fe, FeUnit *u, FeFn *f) {
     if (!f->is_kernel && !g->is_kernel && !same_params(fe, f, g)) continue;
     FeReport *r = hdfe_report(fe, u, g->span, FE_D_redefinition, g->name);
     hdfe_note(fe, r, u, f->span, FE_D_declared_here, f->name);
+    g->broken |= f->is_extern || g->is_extern; /* enough said */
   }
 }
 

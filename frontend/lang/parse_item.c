@@ -96,7 +96,7 @@ FeSpan hdfe_span_to_here(const FeParser *p, FeSpan start) {
 
 bool hdfe_at_item(const FeParser *p) {
   FeTok t = hdfe_peek(p);
-  return t == TK_kernel || t == TK_fn || t == TK_struct || t == TK_import;
+  return t == TK_kernel || t == TK_fn || t == TK_extern || t == TK_struct || t == TK_import;
 }
 
 bool hdfe_enter(FeParser *p) {
@@ -315,20 +315,58 @@ static void add_fn(FeParser *p, FeFn *f) {
   first->next = f;
 }
 
-static void parse_fn(FeParser *p, bool fast) {
+typedef struct Attributes {
+  bool fast, pure;
+  FeSpan fast_at, pure_at;
+} Attributes;
+
+static void check_attributes(FeParser *p, const FeFn *f, const Attributes *a) {
+  if (a->pure && !f->is_extern) hdfe_report(p->fe, p->u, a->pure_at, FE_D_attribute_place, "pure", f->name);
+  if (a->fast && f->is_extern) hdfe_report(p->fe, p->u, a->fast_at, FE_D_attribute_place, "fast", f->name);
+}
+
+/* What stands behind the head of a function. */
+static void parse_body(FeParser *p, FeFn *f) {
+  if (f->is_extern && hdfe_peek(p) == TK_LBRACE) {
+    hdfe_report(p->fe, p->u, f->span, FE_D_extern_body, f->name);
+    f->broken = true;
+  } else if (f->is_extern) {
+    hdfe_expect(p, TK_SEMI);
+    return;
+  } else if (hdfe_peek(p) == TK_SEMI) {
+    hdfe_report(p->fe, p->u, f->span, FE_D_missing_body, f->name);
+    f->broken = true;
+    hdfe_advance(p);
+    return;
+  }
+  f->body = hdfe_parse_block(p);
+}
+
+static void parse_fn(FeParser *p, const Attributes *a) {
   FeFn *f = HDB_NEW(p->fe->arena, FeFn);
   uint32_t cap = 0;
   f->unit = p->u;
-  f->fast = fast;
+  f->fast = a->fast;
+  f->pure = a->pure;
+  f->is_extern = hdfe_accept(p, TK_extern);
+  if (f->is_extern && hdfe_peek(p) != TK_fn) {
+    hdfe_expect(p, TK_fn);
+    return;
+  }
   f->is_kernel = hdfe_peek(p) == TK_kernel;
   hdfe_advance(p);
   f->span = hdfe_tok(p)->span;
-  bool op = !f->is_kernel && hdfe_accept(p, TK_operator);
+  bool op = !f->is_kernel && !f->is_extern && hdfe_accept(p, TK_operator);
   f->name = op ? parse_operator_name(p)
                : hdfe_expect_name(p, f->is_kernel ? "the name of the kernel" : "the name of the function", &f->span);
   if (!f->name) return;
   if (op) f->span = hdfe_span_to_here(p, f->span);
+  check_attributes(p, f, a);
   if (hdfe_peek(p) == TK_LT) parse_generics(p, f);
+  if (f->is_extern && f->ngenerics) {
+    hdfe_report(p->fe, p->u, f->span, FE_D_extern_parameter, "generic parameters");
+    f->broken = true;
+  }
   if (f->is_kernel && f->ngenerics) hdfe_report(p->fe, p->u, f->span, FE_D_kernel_generic);
   FeSpan opened = hdfe_tok(p)->span;
   if (!hdfe_expect(p, TK_LPAREN)) return;
@@ -350,7 +388,7 @@ static void parse_fn(FeParser *p, bool fast) {
     return;
   }
   if (op) check_operator(p, f);
-  f->body = hdfe_parse_block(p);
+  parse_body(p, f);
   add_fn(p, f);
 }
 
@@ -445,18 +483,20 @@ static void parse_import(FeParser *p) {
   HDB_PUSH(p->fe->arena, p->u->import_list, p->u->nimport_list, p->u->cap_import_list, i);
 }
 
-static bool parse_attributes(FeParser *p) {
-  bool fast = false;
+static Attributes parse_attributes(FeParser *p) {
+  Attributes a = {0};
   while (hdfe_accept(p, TK_AT)) {
     FeSpan span;
     const char *name = hdfe_expect_name(p, "the name of an attribute", &span);
-    if (!name) return fast;
+    if (!name) return a;
     if (strcmp(name, "fast") == 0)
-      fast = true;
+      a.fast = true, a.fast_at = span;
+    else if (strcmp(name, "pure") == 0)
+      a.pure = true, a.pure_at = span;
     else
       hdfe_report(p->fe, p->u, span, FE_D_unknown_attribute, name);
   }
-  return fast;
+  return a;
 }
 
 static void sync_item(FeParser *p) {
@@ -470,11 +510,12 @@ static void sync_item(FeParser *p) {
 }
 
 static void parse_item(FeParser *p) {
-  bool fast = parse_attributes(p);
+  Attributes a = parse_attributes(p);
   if (p->panic) return;
   switch (hdfe_peek(p)) {
+  case TK_extern:
   case TK_kernel:
-  case TK_fn: parse_fn(p, fast); break;
+  case TK_fn: parse_fn(p, &a); break;
   case TK_struct: parse_struct(p); break;
   case TK_const: parse_const(p); break;
   case TK_import: parse_import(p); break;

@@ -274,7 +274,7 @@ static void stmt_expr(FeLower *L, FeStmt *s) {
   if (x.kind != FE_X_VALUE || s->a->kind != FE_CALL || strncmp(s->a->name, "atomic_", 7) == 0) return;
   const IrInst *call = x.v->def;
   if (call && call->op == IR_call) {
-    if (call->nres > 1) return;
+    if (call->nres > 1 || (hdir_calls_c(call) && !hdir_calls_pure(call))) return;
     for (uint32_t i = 0; i < call->nargs; i++)
       if (hdfe_has_array(call->args[i]->type) || call->args[i]->type->kind == IR_PTR)
         return; /* called for its effect */

@@ -21,7 +21,7 @@ typedef struct FeSpan {
   X(RBRACK, "]") X(LBRACE, "{") X(RBRACE, "}") X(AT, "@")
 
 #define FE_KEYWORDS(X)                                                                                         \
-  X(break) X(const) X(continue) X(do) X(else) X(false) X(fn) X(for) X(if) X(import) X(in) X(kernel) X(let)      \
+  X(break) X(const) X(continue) X(do) X(else) X(extern) X(false) X(fn) X(for) X(if) X(import) X(in) X(kernel) X(let)      \
   X(operator) X(ref) X(return) X(static) X(static_assert) X(struct) X(true) X(var) X(while)
 
 typedef enum FeTok {

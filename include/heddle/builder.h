@@ -44,6 +44,10 @@ HD_API HdIrFunc  *hd_build_kernel(HdBuilder *b, const char *name, int32_t nparam
                                   const char *const names[]);
 HD_API HdIrFunc  *hd_build_function(HdBuilder *b, const char *name, int32_t nparams, const HdIrType *const params[],
                                     const char *const names[], int32_t nresults, const HdIrType *const results[]);
+/* A C function that hd_build_call may name; it is not begun. `result` is NULL for none. The program gives its address in
+ * HdModuleOptions.functions. `pure`: its result depends on its arguments, and that is all it does. */
+HD_API HdIrFunc  *hd_build_extern(HdBuilder *b, const char *name, bool pure, int32_t nparams, const HdIrType *const params[],
+                                  const HdIrType *result);
 HD_API HdIrValue *hd_build_param(HdBuilder *b, int32_t i);
 HD_API void       hd_build_end(HdBuilder *b);
 /* Where the next instructions come from, for messages and debuggers. */

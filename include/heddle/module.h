@@ -15,6 +15,13 @@ typedef struct HdDefine { /* a value for a const parameter or const of the modul
   const char *name, *value;
 } HdDefine;
 
+/* A C function for kernels that run on the CPU and the interpreter. The signature is as docs/ir.md writes types, blanks aside:
+ * "clamp(f32, i32) -> f32", "push(vec<f32, 3>, array<f32, 1>)". docs/language.md says how values travel. */
+typedef struct HdCFunction {
+  const char *signature;
+  void      (*address)(void);
+} HdCFunction;
+
 typedef struct HdModuleOptions {
   int32_t            ndefines;
   const HdDefine    *defines;
@@ -25,8 +32,10 @@ typedef struct HdModuleOptions {
   int32_t            width;     /* lanes of a gang: 1, 2, 4, 8, 16, 32; 0: chosen for each kernel            */
   const char        *target;    /* NULL: this machine; else a CPU level it has, "x86-64-v3"                  */
   int32_t            opt_level; /* 0 quick to compile, 2 the default, set by the INIT                        */
+  int32_t            nfunctions;
+  const HdCFunction *functions; /* of the program, that the module declares as `extern`; more may be given   */
 } HdModuleOptions;
-#define HD_MODULE_OPTIONS_INIT { 0, NULL, 0, NULL, false, false, 0, NULL, 2 }
+#define HD_MODULE_OPTIONS_INIT { 0, NULL, 0, NULL, false, false, 0, NULL, 2, 0, NULL }
 
 /* `options` may be NULL. `name` stands for the file in messages.
  *
@@ -50,7 +59,9 @@ HD_API HdStatus hd_module_struct(HdModule *module, const char *name, HdType *out
 /* Compile a kernel for a device, or find it in the cache.
  *
  * Ownership  *out is the module's; it is the same for the same name and device.
- * Errors     HD_ERR_NOT_FOUND lists the kernels; HD_ERR_COMPILE; HD_ERR_LLVM. */
+ * Errors     HD_ERR_NOT_FOUND lists the kernels, or names a C function that the kernel calls and the module was loaded
+ *            without; HD_ERR_TYPE one whose signature differs; HD_ERR_UNSUPPORTED one that a GPU would call;
+ *            HD_ERR_COMPILE; HD_ERR_LLVM. */
 HD_API HdStatus hd_module_kernel(HdModule *module, const char *name, HdDevice device, HdKernel **out);
 
 /* What a stage of the compiler makes of the module, as text or bytes. */

@@ -156,6 +156,7 @@ class Kernel {
     return c ? c->llvm : "(none)";
   }
   const IrFunc *fn() const { return fn_; }
+  std::vector<InterpFunction> functions;  // C functions that the kernel may call
   RtEntry Entry(const Way &way) {
     Compiled *c = Compile(way);
     return c ? (RtEntry)(uintptr_t)c->image.entry : nullptr;
@@ -198,6 +199,8 @@ class Kernel {
     memcpy(l.at, s.at, sizeof s.at);
     l.begin = s.begin, l.end = s.end;
     l.max_steps = 100000000;
+    l.nfunctions = (uint32_t)functions.size();
+    l.functions = functions.data();
     l.user = fault;
     l.report = [](void *user, const IrInst *i, const int64_t tid[HD_MAX_DIMS], int64_t index, int64_t limit) {
       Fault *f = (Fault *)user;
@@ -236,7 +239,9 @@ class Kernel {
     }
     Compiled c = {way, {}, code.llvm};
     if (getenv("SHOW_LLVM")) fprintf(stderr, "%s\n", code.llvm);
-    st = hdrt_image_load(code.object, code.object_size, code.symbol, &err_, &c.image);
+    std::vector<RtImport> imports;
+    for (const InterpFunction &f : functions) imports.push_back({f.name, "", f.address});
+    st = hdrt_image_load(code.object, code.object_size, code.symbol, (uint32_t)imports.size(), imports.data(), &err_, &c.image);
     EXPECT_EQ(st, HD_OK) << way.name() << ": " << err_.detail;
     if (st != HD_OK) return nullptr;
     code_.push_back(c);

@@ -32,7 +32,7 @@ std::string Compile(const IrFunc *kernel, const CpuWay &way, Arena *a, RtImage *
   options.opt_level = way.opt_level;
   if (hdcpu_target(way.target, a, &err, &target) != HD_OK) return err.detail;
   if (hdcpu_compile(kernel, &target, &options, CPU_EMIT_OBJECT, a, &err, &code) != HD_OK) return err.detail;
-  if (hdrt_image_load(code.object, code.object_size, code.symbol, &err, image) != HD_OK) return err.detail;
+  if (hdrt_image_load(code.object, code.object_size, code.symbol, 0, nullptr, &err, image) != HD_OK) return err.detail;
   return "";
 }
 

@@ -74,9 +74,9 @@ std::string Compile(const IrFunc *kernel, const Way &way, std::string *problem) 
 
 Artifact::Artifact(const std::string &bytes) {
   RtReader r = ReaderOf(bytes), again = r;
-  if (!hdrt_get_artifact(&r, nullptr, 0, &a)) return;
+  if (!hdrt_get_artifact(&r, nullptr, 0, nullptr, 0, &a)) return;
   sites_.resize(a.nsites + 1);
-  ok_ = hdrt_get_artifact(&again, sites_.data(), a.nsites, &a);
+  ok_ = hdrt_get_artifact(&again, sites_.data(), a.nsites, nullptr, 0, &a);
   a.sig.kernel = a.symbol;
 }
 

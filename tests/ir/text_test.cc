@@ -21,6 +21,10 @@ func @helper(%x: f32, %p: ptr<f32, local>, %q: ptr<f64>, %arr: array<vec<f32, 3>
   return %r, 7i32 @ 1:3:4
 }
 
+extern @clamp(%x: f32, %n: i32) -> f32 pure @ 1:5:6
+extern @note(%h: array<f32, 2>, %in: %Inner, %v: vec<f32, 3>)
+extern @next() -> u64
+
 func @"two words"() {
   return
 }

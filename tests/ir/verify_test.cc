@@ -192,6 +192,16 @@ TEST_F(VerifyTest, FunctionsHaveRulesToo) {
       {"func @f() { }", "@f: a region is empty: it needs an ender"},
       {"func @a() { call @b return } func @b() { call @c return } func @c() { call @b return }",
        "@c: call: is recursion, which there is not; in 'call @b'"},
+      {"extern @\"a b\"()", "@a b: a C function's name is letters, digits and _"},
+      {"extern @f() -> f32, f32", "@f: a C function has one result at the most, and this has 2"},
+      {"extern @f(%x: f32) pure", "@f: a pure function has a result"},
+      {"extern @f(%x: f32, %a: array<f32, 1>) -> f32 pure",
+       "@f: parameter 2 of a pure function cannot be an array, whose elements may change"},
+      {"extern @f(%x: ptr<f32>)", "@f: parameter 1 of a C function cannot be ptr<f32>"},
+      {"struct %S { a: array<f32, 1> } extern @f(%x: %S)", "@f: parameter 1 of a C function cannot be %S"},
+      {"extern @f() -> array<f32, 1>", "@f: result 1 cannot be array<f32, 1>"},
+      {"extern @f(%x: f32) -> f32 func @g() { %x: f32 = call @f 1i32 return }",
+       "@g: call: operand 1 must be f32, and is i32; in '%x: f32 = call @f 1i32'"},
   };
   for (const auto &c : cases) {
     IrModule *x = Parse(c.text);

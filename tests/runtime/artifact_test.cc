@@ -20,6 +20,7 @@ struct Sample {
   RtArtifact a = {};
   RtWriter w = {};
   RtSite sites[2] = {{"x > 0", "a.hd", 3, 5}, {"index", "", 0, 0}};
+  RtImport imports[2] = {{"clamp", "clamp(f32, i32) -> f32", nullptr}, {"note", "note(i64)", nullptr}};
   explicit Sample(bool ptx = false) {
     a.sig = {"saxpy", 3, params, 88, 2};
     a.kind = RT_CODE_OBJECT;
@@ -27,6 +28,8 @@ struct Sample {
     a.code = code;
     a.code_size = sizeof code;
     a.width = 16;
+    a.imports = imports;
+    a.nimports = ptx ? 0 : 2;
     if (ptx) {
       code[4] = 0;
       a.kind = RT_CODE_PTX;
@@ -51,8 +54,9 @@ TEST(Artifact, ComesBackAsItWas) {
   RtSignature sig;
   RtArtifact a;
   RtSite sites[4];
+  RtImport imports[4];
   ASSERT_TRUE(hdrt_get_signature(&r, params, 3, &sig));
-  ASSERT_TRUE(hdrt_get_artifact(&r, sites, 4, &a));
+  ASSERT_TRUE(hdrt_get_artifact(&r, sites, 4, imports, 4, &a));
   EXPECT_EQ(r.at, r.end);
   EXPECT_STREQ(sig.kernel, "saxpy");
   EXPECT_EQ(sig.args_size, 88u);
@@ -69,6 +73,12 @@ TEST(Artifact, ComesBackAsItWas) {
   EXPECT_EQ(a.width, 16);
   ASSERT_EQ(a.code_size, 5u);
   EXPECT_EQ(memcmp(a.code, s.code, 5), 0);
+  ASSERT_EQ(a.nimports, 2u);
+  for (int i = 0; i < 2; i++) {
+    EXPECT_STREQ(a.imports[i].name, s.imports[i].name);
+    EXPECT_STREQ(a.imports[i].signature, s.imports[i].signature);
+    EXPECT_EQ(a.imports[i].address, nullptr);
+  }
 }
 
 TEST(Artifact, OfPtxHasItsSites) {
@@ -78,8 +88,9 @@ TEST(Artifact, OfPtxHasItsSites) {
   RtSignature sig;
   RtArtifact a;
   RtSite sites[4];
+  RtImport imports[4];
   ASSERT_TRUE(hdrt_get_signature(&r, params, 3, &sig));
-  ASSERT_TRUE(hdrt_get_artifact(&r, sites, 4, &a));
+  ASSERT_TRUE(hdrt_get_artifact(&r, sites, 4, imports, 4, &a));
   EXPECT_EQ(r.at, r.end);
   EXPECT_EQ(a.kind, RT_CODE_PTX);
   EXPECT_EQ(a.rank, 2);
@@ -102,7 +113,8 @@ TEST(Artifact, OfPtxEndsWithAZero) {
   RtReader r = {w.data, w.data + w.len, false};
   RtArtifact a;
   RtSite sites[4];
-  EXPECT_FALSE(hdrt_get_artifact(&r, sites, 4, &a));
+  RtImport imports[4];
+  EXPECT_FALSE(hdrt_get_artifact(&r, sites, 4, imports, 4, &a));
   hdrt_writer_free(&w);
 }
 
@@ -116,7 +128,8 @@ TEST(Artifact, IsRefusedWhenItIsCut) {
       RtSignature sig;
       RtArtifact a;
       RtSite sites[4];
-      EXPECT_FALSE(hdrt_get_signature(&r, params, 3, &sig) && hdrt_get_artifact(&r, sites, 4, &a)) << n;
+      RtImport imports[4];
+      EXPECT_FALSE(hdrt_get_signature(&r, params, 3, &sig) && hdrt_get_artifact(&r, sites, 4, imports, 4, &a)) << n;
     }
   }
 }
@@ -133,12 +146,13 @@ TEST(Artifact, SurvivesDamage) {
     RtSignature sig;
     RtArtifact a;
     RtSite sites[4];
+    RtImport imports[4];
     if (!hdrt_get_signature(&r, params, 3, &sig)) continue;
     for (uint32_t i = 0; i < sig.nparams; i++) {
       uint64_t size = params[i].ndim ? 8 + 16u * static_cast<uint64_t>(params[i].ndim) : params[i].type.size;
       EXPECT_LE(params[i].offset + size, sig.args_size);
     }
-    hdrt_get_artifact(&r, sites, 4, &a);
+    hdrt_get_artifact(&r, sites, 4, imports, 4, &a);
   }
 }
 

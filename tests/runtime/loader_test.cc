@@ -87,7 +87,7 @@ TEST_P(LoaderCompilers, RunWhatTheyMake) {
   if (o.empty()) GTEST_SKIP() << "there is no " << GetParam().compiler << " here";
   HdError err = {};
   RtImage image = {};
-  ASSERT_EQ(hdrt_image_load(o.data(), o.size(), "entry", &err, &image), HD_OK) << err.detail;
+  ASSERT_EQ(hdrt_image_load(o.data(), o.size(), "entry", 0, nullptr, &err, &image), HD_OK) << err.detail;
   double (*entry)(int, float *);
   memcpy(&entry, &image.entry, sizeof entry);
   float buffer[64];
@@ -105,11 +105,28 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"clang-22", "-O0 -fPIC -w"}, Case{"clang-22", "-O2 -fPIC -w"},
                     Case{"clang-22", "-O2 -fPIC -w -fno-plt -g"}));
 
+TEST(Loader, FindsTheProgramsFunctionsByTheirPrefix) {
+  Bytes o = compile("gcc", "int c(int) __asm__(\"c.twice\"); int entry(int x) { return c(x) + 1; }", "-O1 -fPIC");
+  ASSERT_FALSE(o.empty());
+  RtImport imports[] = {{"thrice", "", nullptr}, {"twice", "", nullptr}};
+  int (*twice)(int) = [](int x) { return 2 * x; };
+  memcpy(&imports[1].address, &twice, sizeof twice);
+  HdError err = {};
+  RtImage image = {};
+  ASSERT_EQ(hdrt_image_load(o.data(), o.size(), "entry", 2, imports, &err, &image), HD_OK) << err.detail;
+  int (*entry)(int);
+  memcpy(&entry, &image.entry, sizeof entry);
+  EXPECT_EQ(entry(20), 41);
+  hdrt_image_free(&image);
+  EXPECT_EQ(hdrt_image_load(o.data(), o.size(), "entry", 1, imports, &err, &image), HD_ERR_UNSUPPORTED);
+  EXPECT_NE(std::string(err.detail).find("c.twice"), std::string::npos) << err.detail;
+}
+
 // --- refusals ---
 
 HdStatus try_load(const Bytes &o, HdError *err) {
   RtImage image = {};
-  HdStatus s = hdrt_image_load(o.data(), o.size(), "entry", err, &image);
+  HdStatus s = hdrt_image_load(o.data(), o.size(), "entry", 0, nullptr, err, &image);
   if (s == HD_OK) hdrt_image_free(&image);
   return s;
 }
