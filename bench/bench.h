@@ -23,10 +23,11 @@ Spread Of(std::vector<double> samples);  // without those that are NaN
 std::vector<double> Scaled(const std::vector<double> &samples, double factor);
 std::vector<double> Ratios(const std::vector<double> &over, const std::vector<double> &under);
 
-// So many rounds of turns after one that is thrown away, each round beginning with another; a turn gives its seconds, NaN for
-// none. [turn][round]
+// So many rounds of turns after one that is thrown away, each round in another order; a turn gives its seconds, NaN for none.
+// [turn][round]
 std::vector<std::vector<double>> Turns(int rounds, const std::vector<std::function<double()>> &turns);
-std::function<double()>          Timed(const std::function<void()> &run, double (*clock)());
+// A turn: one run, timed; `warm`: after another that is not.
+std::function<double()> Timed(const std::function<void()> &run, double (*clock)(), bool warm = false);
 
 // Seconds of each of `runs` in turn, for so many rounds after one that is thrown away: [run][round]. `clock` is Now, or
 // CpuTime where one thread works: that leaves out the time that other programs had.

@@ -214,12 +214,13 @@ private:
            const std::vector<Native> &natives, double warp) {
     if (!Wanted(name)) return;
     run();
-    std::vector<std::function<double()>> turns = {Timed(run, CpuTime)};
+    bool warm = !options_.peers.empty();
+    std::vector<std::function<double()>> turns = {Timed(run, CpuTime, warm)};
     for (const Native &native : natives) {
       native.run();
       std::string why = Differ(ours, theirs.data());
       if (!why.empty()) Die(name + ", " + native.name + ": " + why);
-      turns.push_back(Timed(native.run, CpuTime));
+      turns.push_back(Timed(native.run, CpuTime, warm));
     }
     std::vector<Guest> guests;
     if (!options_.peers.empty()) {

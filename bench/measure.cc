@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 
 #include "bench/bench.h"
 
@@ -45,17 +46,22 @@ std::vector<double> Ratios(const std::vector<double> &over, const std::vector<do
 
 std::vector<std::vector<double>> Turns(int rounds, const std::vector<std::function<double()>> &turns) {
   std::vector<std::vector<double>> t(turns.size());
-  for (int i = 0; i <= rounds; i++)
-    for (size_t n = 0; n < turns.size(); n++) {
-      size_t k = (n + i) % turns.size(); // what one leaves in the caches, another finds
+  std::vector<size_t> order(turns.size());
+  for (size_t k = 0; k < order.size(); k++) order[k] = k;
+  std::mt19937 random(1);
+  for (int i = 0; i <= rounds; i++) {
+    std::shuffle(order.begin(), order.end(), random); // what one leaves in the caches, another finds
+    for (size_t k : order) {
       double seconds = turns[k]();
       if (i > 0) t[k].push_back(seconds);
     }
+  }
   return t;
 }
 
-std::function<double()> Timed(const std::function<void()> &run, double (*clock)()) {
+std::function<double()> Timed(const std::function<void()> &run, double (*clock)(), bool warm) {
   return [=] {
+    if (warm) run();
     double start = clock();
     run();
     return clock() - start;

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -137,17 +139,25 @@ TEST(Samples, ThatAreNotNumbersDoNotCount) {
   EXPECT_EQ(Of({NAN}).median, 0);
 }
 
-TEST(Rounds, BeginEachWithAnother) {
-  std::string order;
+TEST(Rounds, GiveEachItsTurnInChangingOrder) {
+  std::vector<std::string> orders(1);
   auto turn = [&](char c) {
-    return [&order, c] {
-      order += c;
+    return [&orders, c] {
+      orders.back() += c;
+      if (orders.back().size() == 3) orders.push_back("");
       return double(c);
     };
   };
-  auto t = Turns(2, {turn('a'), turn('b'), turn('c')});
-  EXPECT_EQ(order, "abcbcacab");
-  EXPECT_EQ(t[1], (std::vector<double>{'b', 'b'}));
+  auto t = Turns(20, {turn('a'), turn('b'), turn('c')});
+  EXPECT_EQ(t[1], std::vector<double>(20, 'b')) << "the first round does not count";
+  ASSERT_EQ(orders.size(), 22u);
+  orders.pop_back();
+  std::set<std::string> different(orders.begin(), orders.end());
+  EXPECT_EQ(different.size(), 6u);
+  for (std::string o : different) {
+    std::sort(o.begin(), o.end());
+    EXPECT_EQ(o, "abc");
+  }
 }
 
 } // namespace
