@@ -5,6 +5,8 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include <sys/mman.h>
+
 #include <functional>
 #include <map>
 #include <string>
@@ -26,7 +28,7 @@ std::vector<double> Ratios(const std::vector<double> &over, const std::vector<do
 // So many rounds of turns after one that is thrown away, each round in another order; a turn gives its seconds, NaN for none.
 // [turn][round]
 std::vector<std::vector<double>> Turns(int rounds, const std::vector<std::function<double()>> &turns);
-// A turn: one run, timed; `warm`: after another that is not.
+// A turn: one run, timed; `warm`: after some that are not.
 std::function<double()> Timed(const std::function<void()> &run, double (*clock)(), bool warm = false);
 
 // Seconds of each of `runs` in turn, for so many rounds after one that is thrown away: [run][round]. `clock` is Now, or
@@ -60,11 +62,16 @@ class Engine {
   std::map<std::string, HdKernel *> kernels_;
 };
 
-// Memory for arrays, at the start of a cache line.
+// Memory for arrays, at the start of a cache line; in huge pages where it is large, as NumPy has its arrays and with them the
+// peers in Python.
 template <class T>
 class Memory {
  public:
-  explicit Memory(size_t n) : n_(n), data_(static_cast<T *>(aligned_alloc(64, (n * sizeof(T) + 127) / 64 * 64))) {
+  explicit Memory(size_t n) : n_(n) {
+    const size_t page = 2 << 20, size = n * sizeof(T) + 64;
+    size_t align = size >= 2 * page ? page : 64;
+    data_ = static_cast<T *>(aligned_alloc(align, (size + align - 1) / align * align));
+    if (align == page) madvise(data_, size, MADV_HUGEPAGE);
     for (size_t i = 0; i < n; i++) data_[i] = T();
   }
   ~Memory() { free(data_); }

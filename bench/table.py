@@ -3,8 +3,9 @@
 
     bench/table.py [--least] FILE.json
 
-A cell is how many times as fast as the peer Heddle's `fast` mode is, with quartiles; bold where that is below the goal, - where the
-peer has no such row. With --least it is the quotient of the least times instead, which says more where the machine was busy.
+A cell is how many times as fast as the peer Heddle's `fast` mode is, and half the distance of the quartiles; bold where that is
+below the goal, - where the peer has no such row. With --least it is the quotient of the least times instead, which says more
+where the machine was busy.
 """
 import json
 import re
@@ -17,7 +18,14 @@ def cell(figure, text):
 
 
 def median(f):
-    return f"{f['median']:.3g} ({f['low']:.3g} .. {f['high']:.3g})"
+    return f"{f['median']:.3g} ±{50 * (f['high'] - f['low']) / f['median']:.0f}%"
+
+
+NAMES = {"numba": "Numba", "warp": "Warp", "jax": "JAX", "drjit": "Dr.Jit", "taichi": "Taichi", "quadrants": "Quadrants"}
+
+
+def label(peer):
+    return NAMES.get(peer, peer)
 
 
 def row(cells):
@@ -28,8 +36,8 @@ def workloads(figures, least):
     found = [re.fullmatch(r"(.+), (\d+) threads?, fast: times (.+)", name) for name in figures]
     found = [m.groups() for m in found if m]
     peers = list(dict.fromkeys(p for _, _, p in found))
-    row(["", "threads", "default, ms", "fast, ms"] + peers)
-    row(["---", "---:", "---:", "---:"] + ["---"] * len(peers))
+    row(["", "threads", "default, ms", "fast, ms"] + [label(p) for p in peers])
+    row(["---", "---:", "---:", "---:"] + ["---:"] * len(peers))
     before = None
     for work, threads in dict.fromkeys((w, t) for w, t, _ in found):
         name = f"{work}, {threads} thread" + ("s" if threads != "1" else "")
@@ -63,7 +71,7 @@ def geometry(figures):
     row(["one thread", "million a second", "times as fast as"])
     row(["---", "---:", "---"])
     for name, peers in over.items():
-        texts = [f"{p} " + cell(f, median(f)) for p in peers for f in [figures[f"geometry: {name}, over {p}"]]]
+        texts = [f"{label(p)} " + cell(f, median(f)) for p in peers for f in [figures[f"geometry: {name}, over {p}"]]]
         row([name, f"{figures['geometry: ' + name]['median']:.3g}", "; ".join(texts)])
 
 

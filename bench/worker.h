@@ -41,7 +41,7 @@ class Worker {
 
   // Takes a workload and does its first repetition; `first` is the CPU time that this took, compiling included.
   bool   Prepare(const std::string &workload, const Inputs &inputs, double *first);
-  double Run();  // seconds of one repetition, after one that warms up: CPU time of its process with one thread, else wall time;
+  double Run();  // seconds of one repetition, after some that warm up: CPU time of its process with one thread, else wall time;
                  // NaN if it failed
   bool   Result(std::vector<float> *out);
 
