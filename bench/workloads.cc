@@ -478,7 +478,7 @@ void Measure(const Row &row, Work *work, const Options &options, int threads, Wo
   bool has_peer = Agree(row, work, plain, "default");
   if (has_peer) Agree(row, work, fast, "fast");
   std::vector<Guest> guests;
-  {
+  if (!options.peers.empty()) {
     work->again();
     Inputs inputs;
     work->give(&inputs);
