@@ -534,10 +534,18 @@ static bool goes_beyond(const IrInst *ender, const IrInst *con) {
   }
 }
 
+/* Where lanes wait at the end of what is around a return, they must be told from those that returned. */
+static bool goes_past_waiting(const CpuWiden *w, const IrInst *ret) {
+  for (const IrInst *c = ret->region->parent; c; c = c->region->parent)
+    if (c->op != IR_if && w->facts->divergent[c->id]) return true;
+  return false;
+}
+
 void hdcpu_leavers(CpuWiden *w) {
   for (const IrInst *i = w->fn->body->first; i; i = hdir_inst_next(i)) {
     if (!hdir_is_ender(i->op) || i->op == IR_yield || i->op == IR_unreachable) continue;
-    if (i->op == IR_return && !w->facts->masked[i->id]) continue; /* all lanes go together */
+    /* all lanes go together, and nobody waits on the way */
+    if (i->op == IR_return && !w->facts->masked[i->id] && !goes_past_waiting(w, i)) continue;
     for (const IrInst *c = i->region->parent; c && goes_beyond(i, c); c = c->region->parent)
       w->leaves_out[c->id] = true;
   }

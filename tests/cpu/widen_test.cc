@@ -193,6 +193,81 @@ kernel @k(%x: array<i32, 1>, %y: array<i32, 1>) {
   }
 }
 
+// A return that all lanes take together goes past places where, in other rows or rounds, lanes wait for each other.
+TEST(Widen, UniformReturnPassesWhereLanesWait) {
+  Kernel scope(R"(
+kernel @k(%x: array<i32, 2>) {
+  %row: i32 = tid 0
+  %i: i32 = tid 1
+  %p: ptr<i32> = index %x, %row, %i
+  %u: bool = eq %row, 1i32
+  scope {
+    if %u { return } else { yield }
+    %v: bool = eq %i, 3i32
+    if %v { leave } else { yield }
+    store %p, 7i32
+    yield
+  }
+  %y: i32 = load %p
+  %y2: i32 = add %y, 100i32
+  store %p, %y2
+  return
+}
+)");
+  // In the third round all lanes that are left return; those that left before go on behind the scope.
+  Kernel rounds(R"(
+kernel @k(%x: array<i32, 2>) {
+  %row: i32 = tid 0
+  %i: i32 = tid 1
+  %p: ptr<i32> = index %x, %row, %i
+  scope {
+    loop (%k: i32 = 0i32) {
+      %u: bool = eq %k, 2i32
+      if %u { return } else { yield }
+      %v: bool = eq %i, %k
+      if %v { leave } else { yield }
+      store %p, %k
+      %k2: i32 = add %k, 1i32
+      continue %k2
+    }
+    unreachable
+  }
+  %y: i32 = load %p
+  %y2: i32 = add %y, 100i32
+  store %p, %y2
+  return
+}
+)");
+  // The other way about: lanes return one after the other, and the rest leave together.
+  Kernel leave(R"(
+kernel @k(%x: array<i32, 2>) {
+  %row: i32 = tid 0
+  %i: i32 = tid 1
+  %p: ptr<i32> = index %x, %row, %i
+  scope {
+    loop (%k: i32 = 0i32) {
+      %v: bool = eq %i, %k
+      if %v { return } else { yield }
+      store %p, %k
+      %u: bool = eq %k, %row
+      if %u { leave } else { yield }
+      %k2: i32 = add %k, 1i32
+      continue %k2
+    }
+    unreachable
+  }
+  %y: i32 = load %p
+  %y2: i32 = add %y, 100i32
+  store %p, %y2
+  return
+}
+)");
+  std::vector<Way> ways = Ways();
+  for (Way w : Ways()) ways.push_back(w), ways.back().piped = false;
+  for (Kernel *k : {&scope, &rounds, &leave})
+    for (int64_t n : {1, 3, 8, 21}) Agree(k, {Array(std::vector<int32_t>((size_t)(3 * n), -1), {3, n})}, {3, n}, ways);
+}
+
 TEST(Widen, NestedDivergentLoopsAndScopes) {
   Kernel k(R"(
 kernel @k(%x: array<i32, 1>, %y: array<i32, 1>) {
