@@ -36,6 +36,13 @@ private:
   uint64_t state_;
 };
 
+// A C function that kernels may call, on the interpreter and the CPU.
+struct CFunction {
+  const char *name, *ir; // ir: its declaration as text
+  void      (*address)(void);
+};
+const std::vector<CFunction> &CFunctions();
+
 // The length of an axis: per * n + extra, n being the launch's extent along `axis`.
 struct Extent {
   static constexpr int kNone = -1; // n is 0

@@ -32,8 +32,11 @@ std::string Compile(const IrFunc *kernel, const CpuWay &way, Arena *a, RtImage *
   options.opt_level = way.opt_level;
   if (hdcpu_target(way.target, a, &err, &target) != HD_OK) return err.detail;
   if (hdcpu_compile(kernel, &target, &options, CPU_EMIT_OBJECT, a, &err, &code) != HD_OK) return err.detail;
-  if (hdrt_image_load(code.object, code.object_size, code.symbol, 0, nullptr, &err, image) != HD_OK) return err.detail;
-  return "";
+  std::vector<RtImport> imports;
+  for (const CFunction &f : CFunctions()) imports.push_back({f.name, "", f.address});
+  HdStatus status = hdrt_image_load(code.object, code.object_size, code.symbol, (uint32_t)imports.size(),
+                                    imports.data(), &err, image);
+  return status == HD_OK ? "" : err.detail;
 }
 
 // Share `part` of `parts` of every row. The cuts fall anywhere, not on multiples of a gang.

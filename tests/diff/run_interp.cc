@@ -88,6 +88,10 @@ std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults, bool own
   launch.user = &watch;
   launch.max_steps = 4000000;
   launch.may_access = MayAccess;
+  std::vector<InterpFunction> functions;
+  for (const CFunction &f : CFunctions()) functions.push_back({f.name, f.address});
+  launch.functions = functions.data();
+  launch.nfunctions = (uint32_t)functions.size();
   int64_t rows = 1;
   for (size_t k = 0; k < in->dim.size(); k++) launch.dim[k] = in->dim[k];
   for (size_t k = 0; k + 1 < in->dim.size(); k++) rows *= in->dim[k];

@@ -66,6 +66,7 @@ public:
     ts_ = &m_->types;
     ChooseTypes();
     int nfuncs = r_.Chance(60) ? r_.In(1, 3) : 0;
+    if (o_.c_functions && r_.Chance(40)) ExternFunctions();
     for (int k = 0; k < nfuncs; k++) Function(k);
     Kernel();
   }
@@ -709,6 +710,19 @@ private:
     hdir_build_begin(&b_, fn);
     b_.no_fold = true;
     Begin(Kind::kFunction, results);
+  }
+
+  // Some of the C functions, pure or not: which makes no difference to their results.
+  void ExternFunctions() {
+    for (const diff::CFunction &f : diff::CFunctions()) {
+      if (!r_.Chance(40)) continue;
+      IrModule *declared = nullptr;
+      HdError err = {};
+      if (hdir_parse(&p_->arena, "head", f.ir, strlen(f.ir), &err, &declared) != HD_OK) abort();
+      IrFunc *fn = hdir_func_import(m_, declared->funcs[0]);
+      fn->is_pure = r_.Chance(60);
+      callees_.push_back({fn, 1});
+    }
   }
 
   void Function(int number) {

@@ -26,6 +26,7 @@ struct Program {
 struct GenOptions {
   int statements = 10; // of the kernel's body
   int depth = 3;       // of regions in regions
+  bool c_functions = true; // some of diff::CFunctions, which GPUs do not have
 };
 
 std::unique_ptr<Program> Generate(uint64_t seed, const GenOptions &options = {});

@@ -269,6 +269,7 @@ Done Edit(Case *c, int n) {
   IrModule *m = c->module;
   for (uint32_t f = 0; f < m->nfuncs; f++) {
     IrFunc *fn = m->funcs[f];
+    if (fn->is_extern) continue;
     if (fn->is_kernel) {
       if (n < (int)fn->body->nparams) return DropParam(c, fn, (uint32_t)n) ? Done::kYes : Done::kNot;
       n -= (int)fn->body->nparams;

@@ -42,7 +42,9 @@ class GpuRandom : public testing::TestWithParam<int> {};
 TEST_P(GpuRandom, ProgramsMeanTheSameAsPtx) {
   const uint64_t n = static_cast<uint64_t>(Programs()), first = static_cast<uint64_t>(GetParam()) * n + 1;
   for (uint64_t seed = first; seed < first + n; seed++) {
-    auto p = fuzz::Generate(seed);
+    fuzz::GenOptions options;
+    options.c_functions = false;
+    auto p = fuzz::Generate(seed, options);
     diff::Verdict v = fuzz::Apart([&] { return diff::Check(p->c, OptionsFor(seed)); }, 60);
     if (Agrees(v)) continue;
     auto judge = [&](const diff::Case &c) { return diff::Check(c, OptionsFor(seed)); };
