@@ -180,11 +180,17 @@ static bool match_fn(FeLower *L, Matching *m, uint32_t nargs, const FeEx args[],
   return true;
 }
 
+/* One C function that two files declare; whether they agree on all of it is seen when it is called. */
+static bool same_extern(const FeMatch *a, const FeMatch *b) {
+  return a->fn->is_extern && b->fn->is_extern && a->fn->nparams == b->fn->nparams &&
+         !memcmp(a->params, b->params, sizeof *a->params * a->fn->nparams);
+}
+
 static void keep_better(FeMatch *best, const Matching *m, const IrType **params) {
   FeMatch here = {.fn = m->fn, .binds = m->binds, .params = params, .penalty = m->penalty, .specific = m->specific};
   if (m->fn->ngenerics == 0) here.specific += 1 << 20; /* without generics beats any generic one */
   if (best->fn && best->penalty == here.penalty && best->specific == here.specific) {
-    best->tie = true;
+    best->tie |= !same_extern(best, &here);
     return;
   }
   if (best->fn && (best->penalty < here.penalty || (best->penalty == here.penalty && best->specific > here.specific)))

@@ -161,6 +161,38 @@ TEST_F(CFunction, StandsInTheTextOfTheIr) {
   EXPECT_EQ(Run(ir(ir_text, &o), cpu)[10], 5.25f);
 }
 
+TEST_F(CFunction, IsOneInAllFilesThatDeclareIt) {
+  folder.write("part.hd", "extern fn scale(f32 x) -> f32;\nfn twice(f32 x) -> f32 { return scale(scale(x)); }\n");
+  std::string path = folder.write("k.hd", "import \"part.hd\";\nextern fn scale(f32 x) -> f32;\n"
+                                          "kernel k(f32 x[], f32 y[], vec3 v[]) { let i = tid();\n"
+                                          "  y[i] = twice(scale(x[i])); if (i == 3) x[i] += 100; }\n");
+  HdModuleOptions o = Options();
+  HdModule *m = nullptr;
+  ASSERT_EQ(hd_module_load_file(ctx, path.c_str(), &o, &m), HD_OK) << error() << hd_context_diagnostics(ctx);
+  modules.push_back(m);
+  EXPECT_EQ(Run(m, cpu)[10], 1.25f);
+  path = folder.write(
+      "k.hd", "import \"part.hd\";\nextern fn scale(f64 x) -> f32;\nkernel k(f32 x[]) { x[0] = twice(x[0]); }\n");
+  m = nullptr;
+  EXPECT_EQ(hd_module_load_file(ctx, path.c_str(), &o, &m), HD_ERR_SOURCE);
+  EXPECT_NE(std::string(hd_context_diagnostics(ctx)).find("[extern_twice]"), std::string::npos);
+}
+
+// The names of kernels and C functions are known outside of the module, and an imported function may have one of them.
+TEST_F(CFunction, KeepsItsNameAsKernelsDo) {
+  folder.write("part.hd", "fn second(f32 x) -> f32 { return x + 1; }\nfn scale(vec3 v) -> f32 { return v.x; }\n");
+  std::string path =
+      folder.write("k.hd", "import \"part.hd\";\nkernel first(f32 x[]) { x[0] = second(x[0]) + scale(vec3(x[1])); }\n"
+                           "extern fn scale(f32 x) -> f32;\nkernel second(f32 x[]) { x[0] = scale(x[0]); }\n");
+  HdModuleOptions o = Options();
+  HdModule *m = nullptr;
+  ASSERT_EQ(hd_module_load_file(ctx, path.c_str(), &o, &m), HD_OK) << error() << hd_context_diagnostics(ctx);
+  modules.push_back(m);
+  ASSERT_EQ(hd_module_kernel_count(m), 2);
+  EXPECT_NE(kernel(m, "first", cpu), nullptr);
+  EXPECT_NE(kernel(m, "second", cpu), nullptr);
+}
+
 TEST_F(CFunction, CanBeDeclaredByABuilder) {
   HdBuilder *b;
   HdModule *m;
