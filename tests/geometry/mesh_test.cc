@@ -137,6 +137,23 @@ TEST_F(MeshTest, AnswersAsTryingEveryFaceDoesWhateverTheTriangles) {
   hd_mesh_free(clean);
 }
 
+// Through a corner all faces there are as far as rounding has it, and some a little nearer than their boxes.
+TEST_F(MeshTest, AnswersAsTryingEveryFaceDoesThroughCorners) {
+  Place p("cpu");
+  for (const Shape &s : {Cube(), Torus(30, 20), Sphere(20, 30, 0.2f)}) {
+    HdMesh *m = p.Mesh(s);
+    std::vector<V> o = Points(3000, 3), d;
+    for (size_t i = 0; i < o.size(); i++) {
+      if (i % 3 == 0) o[i] = o[i] * 10;
+      d.push_back(s.points[gen_() % s.points.size()] - o[i]);
+    }
+    ExpectEqual(Ask(p, m, kRay, o, d), Ask(p, m, kRayAll, o, d));
+    for (V &x : o) x = s.points[gen_() % s.points.size()] * (1 + std::fabs(U()));
+    ExpectEqual(Ask(p, m, kNearest, o, d), Ask(p, m, kNearestAll, o, d));
+    hd_mesh_free(m);
+  }
+}
+
 TEST_F(MeshTest, AnswersDoNotDependOnTheTree) {
   Place p("cpu");
   Shape s = Sphere(30, 40, 0.2f);
