@@ -194,6 +194,8 @@ class Place {
     ASSERT_EQ(hd_stream_wait(stream), HD_OK) << Why();
   }
 
+  int width() const { return width_; } // 0: as each kernel chooses
+
   HdContext *ctx = nullptr;
   HdStream *stream = nullptr;
   HdDevice device;
