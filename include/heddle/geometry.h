@@ -186,5 +186,47 @@ HD_API HdArray  hd_surface_points(const HdSurface *s);  /* n x vec<f32, 3> */
 HD_API HdArray  hd_surface_normals(const HdSurface *s); /* n x vec<f32, 3> */
 HD_API HdArray  hd_surface_faces(const HdSurface *s);   /* m x vec<i32, 3> */
 
+/* --- fields on sparse grids, and NanoVDB files (lib/geometry/volume.hd) --- */
+
+typedef struct HdVolume HdVolume;
+
+typedef enum HdVolumeType {
+  HD_VOLUME_F32 = 1,
+  HD_VOLUME_I32,
+  HD_VOLUME_VEC3, /* vec<f32, 3> */
+} HdVolumeType;
+
+typedef struct HdVolumeInfo {
+  HdVolumeType type;
+  char    name[256];
+  int64_t active;          /* voxels that are marked as ones that count           */
+  int32_t low[3], high[3]; /* indices between which they are, both included       */
+  int64_t leaves;          /* of 8 x 8 x 8 voxels                                 */
+  double  to_world[9];     /* point = to_world * index + origin, row after row    */
+  double  origin[3];
+} HdVolumeInfo;
+
+/* Make a volume of a grid in a NanoVDB file: the one that is called `name`, or the first one if that is NULL. Grids of f32, i32 and vec3f
+ * in format 32, from 32.3 on, as they are or packed by zip (for which libz.so.1 is opened), with or without the heads of a file. All
+ * that a kernel's way to a voxel depends on is checked, and the checksums if there are some; other data beside the tree is kept as it is.
+ * hd_volume_read takes the file's bytes.
+ *
+ * Ownership  the caller owns *out, until hd_volume_free, at which the stream must be done with it; `file` is borrowed for the call.
+ * Order      waits for the stream.
+ * Errors     HD_ERR_IO; HD_ERR_FORMAT for what is truncated, damaged or wrong; HD_ERR_UNSUPPORTED for another version, type of values
+ *            or packing (blosc); HD_ERR_NOT_FOUND for the name. */
+HD_API HdStatus hd_volume_load(HdContext *ctx, HdStream *stream, const char *path, const char *name, HdVolume **out);
+HD_API HdStatus hd_volume_read(HdContext *ctx, HdStream *stream, const void *file, int64_t size, const char *name, HdVolume **out);
+HD_API void     hd_volume_free(HdVolume *v); /* NULL is fine */
+/* Write a file of this one grid, packed by zip if `zip`, with checksums. A file that could not be written whole is not there; one that was
+ * there before stays. Waits for the stream.
+ *
+ * Errors     HD_ERR_IO with the system's message; HD_ERR_UNSUPPORTED if there is no zlib; HD_ERR_NOMEM. */
+HD_API HdStatus hd_volume_save(HdVolume *v, const char *path, bool zip);
+/* The volume as the arguments for a parameter of type Volume: HD_VOLUME_ARGS of them, which is what it returns. Lent until the end. */
+#define HD_VOLUME_ARGS 6
+HD_API int32_t  hd_volume_args(const HdVolume *v, HdArg args[]);
+HD_API HdVolumeInfo hd_volume_info(const HdVolume *v);
+
 HD_END_DECLS
 #endif
