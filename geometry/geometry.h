@@ -41,6 +41,14 @@ int32_t hdgeo_sah(HdContext *ctx, int32_t n, const float lo[], const float hi[],
 
 /* --- meshes --- */
 
+/* What a mesh was made of, in its own copies. */
+typedef struct GeoMeshParts {
+  HdContext *ctx;
+  HdStream  *stream;
+  HdArray    points, faces;
+} GeoMeshParts;
+GeoMeshParts hdgeo_mesh_parts(const HdMesh *m);
+
 /* Which faces meet at which edges and points. */
 typedef struct GeoNeighbours {
   int32_t *group, *first, *corner, *edge_next; /* (points), (points + 1), (3 faces), (3 faces): mesh_build.hd, mesh.hd */

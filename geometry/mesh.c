@@ -248,3 +248,5 @@ HdStatus hd_mesh_distances(HdMesh *m, const HdMeshDistanceOptions *options, cons
 }
 
 HdMeshReport hd_mesh_report(const HdMesh *m) { return m->report; }
+
+GeoMeshParts hdgeo_mesh_parts(const HdMesh *m) { return (GeoMeshParts){m->ctx, m->stream, m->points, m->faces}; }

@@ -85,6 +85,41 @@ HD_API int32_t  hd_mesh_args(const HdMesh *m, HdArg args[]);
 /* As of hd_mesh_new. */
 HD_API HdMeshReport hd_mesh_report(const HdMesh *m);
 
+/* What a solid with density 1 weighs, where its center of mass is, and its inertia about that, along the axes of the points. */
+typedef struct HdMassProperties {
+  double volume;
+  double center[3];     /* 0 without volume */
+  double inertia[3][3];
+} HdMassProperties;
+
+/* Those of the inside of a closed mesh, computed on the host in f64, face by face in their order, so with the same bits for every
+ * device. Faces that look inward count negative; those with a corner that is not finite not at all. What a mesh with holes gives
+ * depends on where they are (hd_mesh_report counts open edges).
+ *
+ * Order      waits for the mesh's stream.
+ * Errors     HD_ERR_NOMEM. */
+HD_API HdStatus hd_mesh_mass(const HdMesh *m, HdMassProperties *out);
+
+/* --- convex hulls --- */
+
+/* Host memory: the corners, each one of the points that were given, and triangles of them. For convex_hull of lib/geometry/convex.hd
+ * the points belong into an array, for hd_mesh_new the faces too. */
+typedef struct HdConvexHull {
+  int64_t  npoints, nfaces;
+  float   *points; /* (npoints x 3)                                                                     */
+  int32_t *source; /* which one of the given points each is                                   (npoints) */
+  int32_t *faces;  /* counter-clockwise seen from outside                                  (nfaces x 3) */
+} HdConvexHull;
+
+/* Find the hull of `npoints` points of three floats, on the host. Points within a billionth of the largest extent of a face count as
+ * on it, and are left out; of points in one place one is taken.
+ *
+ * Ownership  the caller owns *out, until hd_convex_hull_free; the points are borrowed.
+ * Errors     HD_ERR_ARG names the first point that is not finite, or says that the points are fewer than four, in one place, on one
+ *            line or in one plane; HD_ERR_SHAPE for more than 2^28; HD_ERR_NOMEM. */
+HD_API HdStatus hd_convex_hull_new(HdContext *ctx, int64_t npoints, const float points[], HdConvexHull *out);
+HD_API void     hd_convex_hull_free(HdContext *ctx, HdConvexHull *h); /* NULL is fine */
+
 /* --- hash grids (lib/geometry/hash_grid.hd) --- */
 
 typedef struct HdHashGrid HdHashGrid;
