@@ -19,6 +19,12 @@ HdStatus hdgeo_check(HdContext *ctx, HdStream *stream, const char *call, const c
 /* That a grid is right: values of three axes on the stream's device, a spacing above 0. */
 HdStatus hdgeo_check_grid(HdContext *ctx, HdStream *stream, const char *call, const HdDenseGrid *g);
 
+/* --- volumes --- */
+
+/* A volume of a grid whose bytes are `words`, and the first of them, up to the end of the root, `head`. Consumes `words` if it succeeds. */
+HdStatus hdgeo_volume_take(HdContext *ctx, HdStream *stream, HdArray words, const uint8_t head[], HdVolume **out);
+void     hdgeo_volume_set_active(HdVolume *v, int64_t active);
+
 /* --- trees --- */
 enum { GEO_DEPTH = 54, GEO_MOST = 1 << 28 }; /* BVH_DEPTH of bvh.hd, and what its leaves can count */
 

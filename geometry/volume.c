@@ -51,6 +51,17 @@ static void describe(HdVolume *v, const uint8_t *grid) {
   }
 }
 
+HdStatus hdgeo_volume_take(HdContext *ctx, HdStream *stream, HdArray words, const uint8_t head[], HdVolume **out) {
+  HdVolume *v = volume_new(ctx, stream);
+  if (!v) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_volume_new", "", "");
+  v->words = words;
+  describe(v, head);
+  *out = v;
+  return HD_OK;
+}
+
+void hdgeo_volume_set_active(HdVolume *v, int64_t active) { v->info.active = active; }
+
 /* --- reading --- */
 
 static HdStatus read_grid(HdVolume *v, const NanoBlob *b, char why[NANO_WHY]) {

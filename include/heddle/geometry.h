@@ -253,6 +253,26 @@ typedef struct HdVolumeInfo {
 HD_API HdStatus hd_volume_load(HdContext *ctx, HdStream *stream, const char *path, const char *name, HdVolume **out);
 HD_API HdStatus hd_volume_read(HdContext *ctx, HdStream *stream, const void *file, int64_t size, const char *name, HdVolume **out);
 HD_API void     hd_volume_free(HdVolume *v); /* NULL is fine */
+
+typedef struct HdVolumeOptions {
+  HdVolumeType type;
+  bool         whole;         /* all voxels of a leaf are marked as ones that count, not just those that are named */
+  double       background[3]; /* of vec<f32, 3>, else the first                                                   */
+  double       to_world[9];   /* point = to_world * index + origin, row after row; it must have an inverse         */
+  double       origin[3];
+  const char  *name;          /* cut at 255 bytes; NULL: none                                                     */
+} HdVolumeOptions;
+#define HD_VOLUME_OPTIONS_INIT { HD_VOLUME_F32, false, {0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}, NULL }
+
+/* Make a volume with leaves about voxels, on the device; every value is the background, for kernels to store others. `voxels` are
+ * indices (n x vec<i32, 3>) or points in space (n x vec<f32, 3>), whose nearest voxels count; both may repeat, and none at all are
+ * fine. Indices are -2^23 to 2^23 - 1. `options` may be NULL.
+ *
+ * Ownership  the caller owns *out, until hd_volume_free; the array is borrowed for the call.
+ * Order      waits for the stream.
+ * Errors     HD_ERR_ARG for a voxel out of range or a point that is not finite, and for options; HD_ERR_TYPE, HD_ERR_SHAPE and
+ *            HD_ERR_DEVICE for the array; HD_ERR_UNSUPPORTED for more leaves than 2^33 bytes have room for. */
+HD_API HdStatus hd_volume_new(HdContext *ctx, HdStream *stream, const HdVolumeOptions *options, HdArray voxels, HdVolume **out);
 /* Write a file of this one grid, packed by zip if `zip`, with checksums. A file that could not be written whole is not there; one that was
  * there before stays. Waits for the stream.
  *

@@ -577,6 +577,18 @@ TEST_F(NoMemory, OfGeometry) {
   hd_surface_free(surface);
   EXPECT_GT(each("", level, [&] { hd_surface_free(surface); }), 10);
   hd_dense_grid_free(ctx, &field);
+  HdVolume *volume = nullptr;
+  auto sparse = [&] { return hd_volume_new(ctx, s, nullptr, points, &volume); };
+  ASSERT_EQ(sparse(), HD_OK) << error();
+  std::string path = folder.path + "/x.nvdb";
+  for (bool zip : {false, true}) {
+    EXPECT_GT(each("hd_volume_save", [&] { return hd_volume_save(volume, path.c_str(), zip); }), 1);
+    HdVolume *read = nullptr;
+    auto load = [&] { return hd_volume_load(ctx, s, path.c_str(), nullptr, &read); };
+    EXPECT_GT(each("", load, [&] { hd_volume_free(read); }), 1);
+  }
+  hd_volume_free(volume);
+  EXPECT_GT(each("", sparse, [&] { hd_volume_free(volume); }), 10);
   ASSERT_EQ(grid(), HD_OK) << error();
   hd_hash_grid_free(g);
   EXPECT_GT(each("", grid, [&] { hd_hash_grid_free(g); }), 10);

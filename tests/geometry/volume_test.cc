@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "geometry_fixture.h"
 #include "tools/npy/npy.h"
@@ -234,6 +235,191 @@ TEST_F(VolumeTest, OfAnotherTypeHasNoLeaves) {
   for (size_t i = 0; i < got.size(); i += 8) EXPECT_EQ(got[i + 7], 0);
   hd_volume_free(v);
   hd_module_free(m);
+}
+
+// --- made about voxels ---
+
+std::vector<uint32_t> Words(Place &p, const HdVolume *v) {
+  std::vector<HdArg> args(HD_VOLUME_ARGS);
+  hd_volume_args(v, args.data());
+  return p.Get<uint32_t>(*args[0].array);
+}
+
+HdVolume *Make(Place &p, const std::vector<I3> &voxels, const HdVolumeOptions &o = HD_VOLUME_OPTIONS_INIT) {
+  HdVolume *v = nullptr;
+  EXPECT_EQ(hd_volume_new(p.ctx, p.stream, &o, p.New(hd_type_vec(HD_I32, 3), voxels), &v), HD_OK) << p.Why();
+  return v;
+}
+
+TEST_F(VolumeTest, IsMadeAboutVoxels) {
+  Place p("cpu");
+  std::vector<I3> voxels, at;
+  std::set<std::array<int, 3>> active, leaves;
+  for (int i = 0; i < 900; i++) {
+    int size = i % 3 == 0 ? 9000 : i % 3 == 1 ? 60 : 8;
+    voxels.push_back({int(U() * float(size)), int(U() * float(size)), int(U() * float(size))});
+  }
+  voxels.insert(voxels.end(), {{8388607, -8388608, 0}, {-1, -8, 8}, {4095, 4096, -4096}, {-4097, 127, 128}});
+  for (I3 a : voxels) {
+    active.insert({a.x, a.y, a.z});
+    leaves.insert({a.x >> 3, a.y >> 3, a.z >> 3});
+    at.push_back(a);
+    at.push_back({a.x + 1, a.y, a.z});
+    at.push_back({a.x, a.y - 9, a.z});
+  }
+  const char text[] =
+      "kernel k(Volume v, vec3i at[], vec3 p[], f32 out[]) { let i = tid();\n"
+      "  out[3 * i] = f32(volume_active<T>(v, at[i])); out[3 * i + 1] = f32(volume_value<T>(v, at[i])B);\n"
+      "  out[3 * i + 2] = f32(volume_store<T>(v, at[i], T(1))); }";
+  const struct {
+    HdVolumeType type;
+    const char *name, *part;
+  } all[] = {{HD_VOLUME_F32, "f32", ""}, {HD_VOLUME_I32, "i32", ""}, {HD_VOLUME_VEC3, "vec3", ".y"}};
+  for (auto &a : all)
+    for (bool whole : {false, true}) {
+      std::string source = text;
+      for (size_t k; (k = source.find('T')) != std::string::npos;) source.replace(k, 1, a.name);
+      source.replace(source.find('B'), 1, a.part);
+      HdVolumeOptions o = HD_VOLUME_OPTIONS_INIT;
+      o.type = a.type;
+      o.whole = whole;
+      o.background[0] = o.background[1] = 7;
+      o.name = "made";
+      HdVolume *v = Make(p, voxels, o);
+      std::vector<float> got = Ask(p, v, source.c_str(), at, std::vector<V>(at.size()), 3);
+      for (size_t i = 0; i < at.size(); i++) {
+        bool in_leaf = leaves.count({at[i].x >> 3, at[i].y >> 3, at[i].z >> 3});
+        EXPECT_EQ(got[3 * i], whole ? in_leaf : active.count({at[i].x, at[i].y, at[i].z})) << i;
+        EXPECT_TRUE(got[3 * i + 1] == 7 || (got[3 * i + 1] == 1 && in_leaf)) << i; // another thread may have been first
+        EXPECT_EQ(got[3 * i + 2], in_leaf) << i;
+      }
+      HdVolumeInfo info = hd_volume_info(v);
+      EXPECT_EQ(info.type, a.type);
+      EXPECT_STREQ(info.name, "made");
+      EXPECT_EQ(info.leaves, int64_t(leaves.size()));
+      EXPECT_EQ(info.active, whole ? 512 * int64_t(leaves.size()) : int64_t(active.size()));
+      EXPECT_EQ(info.low[1], -8388608);
+      EXPECT_EQ(info.high[0], 8388607);
+      std::string path = testing::TempDir() + "made.nvdb";
+      GEO_OK(p, hd_volume_save(v, path.c_str(), true)); // and is right when it is read
+      HdVolume *again = Open(p, "made", path);
+      EXPECT_EQ(hd_volume_info(again).active, info.active);
+      std::vector<uint32_t> had = Words(p, v), has = Words(p, again);
+      had[2] = has[2], had[3] = has[3]; // the checksums
+      EXPECT_EQ(had, has);
+      hd_volume_free(v);
+      hd_volume_free(again);
+    }
+}
+
+TEST_F(VolumeTest, IsMadeTheSameOnEveryDeviceAndWidth) {
+  std::vector<I3> voxels;
+  for (int i = 0; i < 40; i++) voxels.push_back({int(U() * 50), int(U() * 50), int(U() * 6)});
+  SameEverywhere([&](Place &p) {
+    HdVolumeOptions o = HD_VOLUME_OPTIONS_INIT;
+    o.background[0] = 0.25;
+    HdVolume *v = Make(p, voxels, o);
+    std::vector<uint32_t> words = Words(p, v);
+    hd_volume_free(v);
+    return std::vector<int32_t>(words.begin(), words.end());
+  });
+}
+
+TEST_F(VolumeTest, IsMadeAsWarpMakesIt) {
+  Place p("cpu");
+  HdVolume *theirs = Open(p, "density");
+  HdVolumeInfo info = hd_volume_info(theirs);
+  const I3 tiles[] = {{0, 0, 0},    {8, 0, 0},   {8, 8, 0},   {8, 8, 8},    {0, 0, 8},    {-8, 0, 0},
+                      {-8, -8, -8}, {120, 0, 0}, {128, 0, 0}, {4088, 0, 0}, {4096, 0, 0}, {-4096, -8, 16}};
+  HdVolumeOptions o = HD_VOLUME_OPTIONS_INIT;
+  o.whole = true;
+  o.background[0] = 1.5;
+  for (int i = 0; i < 9; i++) o.to_world[i] = info.to_world[i];
+  for (int i = 0; i < 3; i++) o.origin[i] = info.origin[i];
+  HdVolume *ours = Make(p, {tiles, tiles + 12}, o);
+  std::vector<HdArg> args(2 * HD_VOLUME_ARGS);
+  hd_volume_args(theirs, args.data());
+  hd_volume_args(ours, args.data() + HD_VOLUME_ARGS);
+  std::vector<I3> all;
+  for (I3 t : tiles)
+    for (int i = 0; i < 512; i++) all.push_back({t.x + (i >> 6), t.y + (i >> 3 & 7), t.z + (i & 7)});
+  HdArray at = p.New(hd_type_vec(HD_I32, 3), all);
+  args.push_back(hd_arg_array(&at));
+  p.Run(p.Kernel("kernel k(Volume a, Volume b, vec3i at[]) {\n"
+                 "  let i = at[tid()]; volume_store<f32>(b, i, volume_value<f32>(a, i)); }"),
+        int64_t(all.size()), args);
+  std::vector<I3> indices = Load<I3>("indices");
+  std::vector<V> points = Load<V>("points");
+  std::vector<float> want = Ask(p, theirs, kFloats, indices, points, 8),
+                     got = Ask(p, ours, kFloats, indices, points, 8);
+  for (size_t i = 0; i < want.size(); i++)
+    EXPECT_NEAR(got[i], want[i], i % 8 == 6 ? 2 : 1e-3) << i; // nearest may be another
+  EXPECT_EQ(hd_volume_info(ours).active, info.active);
+  EXPECT_EQ(memcmp(hd_volume_info(ours).low, info.low, 24), 0);
+  hd_volume_free(theirs);
+  hd_volume_free(ours);
+}
+
+TEST_F(VolumeTest, IsMadeAboutPointsInSpace) {
+  Place p("cpu");
+  HdVolumeOptions o = HD_VOLUME_OPTIONS_INIT;
+  for (int i = 0; i < 3; i++) o.to_world[4 * i] = 0.1;
+  o.origin[0] = 5;
+  HdVolume *v = nullptr;
+  GEO_OK(p, hd_volume_new(p.ctx, p.stream, &o,
+                          p.New(std::vector<V>{{5, 0.14f, -0.26f}, {5.01f, 0.11f, -0.31f}, {4, 0, 0}}), &v));
+  EXPECT_EQ(hd_volume_info(v).active, 2);
+  std::vector<float> got = Ask(p, v, kFloats, {{0, 1, -3}, {-10, 0, 0}, {0, 0, 0}}, std::vector<V>(3), 8);
+  EXPECT_EQ(got[7] + 2 * got[15] + 4 * got[23], 3);
+  hd_volume_free(v);
+  for (V bad : {V{kNan, 0, 0}, V{0, kInf, 0}, V{0, 0, 9e5f}}) {
+    v = nullptr;
+    EXPECT_EQ(hd_volume_new(p.ctx, p.stream, &o, p.New(std::vector<V>{{0, 0, 0}, bad}), &v), HD_ERR_ARG);
+    EXPECT_NE(p.Why().find("hd_volume_new: voxels: a point is not finite, or"), std::string::npos) << p.Why();
+    EXPECT_EQ(v, nullptr);
+  }
+}
+
+TEST_F(VolumeTest, MayBeMadeOfNothing) {
+  Place p("cpu");
+  HdVolumeOptions o = HD_VOLUME_OPTIONS_INIT;
+  o.background[0] = 3;
+  HdVolume *v = Make(p, {}, o);
+  std::vector<float> got = Ask(p, v, kFloats, {{0, 0, 0}}, {{1, 2, 3}}, 8);
+  EXPECT_EQ(got, (std::vector<float>{3, 3, 3, 0, 0, 0, 3, 0}));
+  std::string path = testing::TempDir() + "nothing.nvdb";
+  GEO_OK(p, hd_volume_save(v, path.c_str(), false));
+  hd_volume_free(v);
+  v = Open(p, "", path);
+  EXPECT_EQ(hd_volume_info(v).leaves, 0);
+  hd_volume_free(v);
+}
+
+TEST_F(VolumeTest, RefusesVoxelsAndOptionsOutOfRange) {
+  Place p("cpu");
+  HdVolumeOptions o = HD_VOLUME_OPTIONS_INIT;
+  HdArray voxels = p.New(hd_type_vec(HD_I32, 3), std::vector<I3>{{0, 0, 0}, {0, 8388608, 0}, {1, 1, 1}});
+  HdVolume *v = nullptr;
+  EXPECT_EQ(hd_volume_new(p.ctx, p.stream, &o, voxels, &v), HD_ERR_ARG);
+  EXPECT_NE(p.Why().find("an index is not from -2^23 to 2^23 - 1"), std::string::npos) << p.Why();
+  p.Set(voxels, std::vector<I3>{{0, 0, 0}, {0, 0, 0}, {0, 0, -8388609}});
+  EXPECT_EQ(hd_volume_new(p.ctx, p.stream, &o, voxels, &v), HD_ERR_ARG);
+  p.Set(voxels, std::vector<I3>(3));
+  auto refused = [&](const char *what) {
+    EXPECT_EQ(hd_volume_new(p.ctx, p.stream, &o, voxels, &v), HD_ERR_ARG);
+    EXPECT_NE(p.Why().find(what), std::string::npos) << p.Why();
+    o = HD_VOLUME_OPTIONS_INIT;
+  };
+  o.to_world[4] = 0;
+  refused("options.to_world");
+  o.to_world[3] = kNan;
+  refused("options.to_world");
+  o.origin[2] = kInf;
+  refused("options.origin");
+  o.type = static_cast<HdVolumeType>(0);
+  refused("options.type");
+  EXPECT_EQ(hd_volume_new(p.ctx, p.stream, &o, p.New(hd_type_scalar(HD_I32), 3), &v), HD_ERR_TYPE);
+  EXPECT_EQ(v, nullptr);
 }
 
 // --- files that are not what they should be ---
