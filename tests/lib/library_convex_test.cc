@@ -70,7 +70,7 @@ TEST_F(Convex, ContactsHaveTheGreatestGapAndLieOnBothSurfaces) {
   Random(n, 0.8);
   Program p(machine_, kMake, machine_.cpu);
   p.Run(n, ka, kb, a, b, hulls, d, at, normal);
-  int deep = 0;
+  int deep = 0, rough = 0;
   for (int i = 0; i < n; i++) {
     Body x = Make(ka[i], &a[16 * i], hulls), y = Make(kb[i], &b[16 * i], hulls);
     V m = At(normal, i), mid = At(at, i);
@@ -79,11 +79,13 @@ TEST_F(Convex, ContactsHaveTheGreatestGapAndLieOnBothSurfaces) {
     double tolerance = d[i] < 0 ? 2e-4 : 2e-5;
     EXPECT_NEAR(Length(m), 1, 1e-5) << what;
     bool curved = (ka[i] >= 3 && ka[i] <= 5) || (kb[i] >= 3 && kb[i] <= 5);
-    EXPECT_NEAR(Gap(x, y, m), d[i], d[i] > 0 && curved ? 1.5e-4 : 2e-5) << what;
+    EXPECT_NEAR(Gap(x, y, m), d[i], d[i] > 0 && curved ? 1e-3 : 3e-5) << what;
+    rough += std::fabs(Gap(x, y, m) - d[i]) > 1e-4;
     EXPECT_LE(Distance(x, y, Unit(m)), d[i] + tolerance) << what;
     EXPECT_LT(Outside(x, mid - m * (d[i] / 2)), d[i] < 0 && curved ? 2e-2 : 1e-4) << what;
     EXPECT_LT(Outside(y, mid + m * (d[i] / 2)), d[i] < 0 && curved ? 2e-2 : 1e-4) << what;
   }
+  EXPECT_LT(rough, n / 100);
   EXPECT_GT(deep, n / 4);
   EXPECT_LT(deep, n * 3 / 4);
 }
