@@ -256,7 +256,7 @@ TEST_F(VolumeTest, IsMadeAboutVoxels) {
   std::vector<I3> voxels, at;
   std::set<std::array<int, 3>> active, leaves;
   for (int i = 0; i < 900; i++) {
-    int size = i % 3 == 0 ? 9000 : i % 3 == 1 ? 60 : 8;
+    int size = i % 3 == 0 ? 4500 : i % 3 == 1 ? 60 : 8;
     voxels.push_back({int(U() * float(size)), int(U() * float(size)), int(U() * float(size))});
   }
   voxels.insert(voxels.end(), {{8388607, -8388608, 0}, {-1, -8, 8}, {4095, 4096, -4096}, {-4097, 127, 128}});
@@ -277,6 +277,7 @@ TEST_F(VolumeTest, IsMadeAboutVoxels) {
   } all[] = {{HD_VOLUME_F32, "f32", ""}, {HD_VOLUME_I32, "i32", ""}, {HD_VOLUME_VEC3, "vec3", ".y"}};
   for (auto &a : all)
     for (bool whole : {false, true}) {
+      if (whole && a.type != HD_VOLUME_F32) continue;
       std::string source = text;
       for (size_t k; (k = source.find('T')) != std::string::npos;) source.replace(k, 1, a.name);
       source.replace(source.find('B'), 1, a.part);
@@ -301,7 +302,7 @@ TEST_F(VolumeTest, IsMadeAboutVoxels) {
       EXPECT_EQ(info.low[1], -8388608);
       EXPECT_EQ(info.high[0], 8388607);
       std::string path = testing::TempDir() + "made.nvdb";
-      GEO_OK(p, hd_volume_save(v, path.c_str(), true)); // and is right when it is read
+      GEO_OK(p, hd_volume_save(v, path.c_str(), whole)); // and is right when it is read
       HdVolume *again = Open(p, "made", path);
       EXPECT_EQ(hd_volume_info(again).active, info.active);
       std::vector<uint32_t> had = Words(p, v), has = Words(p, again);
