@@ -209,9 +209,9 @@ static HdStatus kernel_ir(CodeJob *j, IrFunc **out) {
   return HD_OK;
 }
 
-static HdStatus optimise(HdContext *ctx, IrModule *m, const char *kernel) {
+static HdStatus optimise(HdContext *ctx, IrModule *m, const char *kernel, bool gpu) {
   OptContext cx = {.err = &ctx->err};
-  HD_TRY(hdopt_run(m, "cpu", &cx));
+  HD_TRY(hdopt_run(m, gpu ? "gpu" : "cpu", &cx));
   if (hdir_verify(m, &ctx->err) == HD_OK) return HD_OK;
   return hdb_fail(&ctx->err, HD_ERR_COMPILE, kernel, "the passes left invalid IR: %s", ctx->err.detail);
 }
@@ -260,7 +260,7 @@ static HdStatus compile_ptx(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
                       .nsites = code.sites.n,
                       .sites = sites,
                       .rank = code.rank,
-                      .block = GPU_BLOCK,
+                      .block = code.block,
                       .width = 1};
   return HD_OK;
 }
@@ -273,7 +273,7 @@ static HdStatus compile(CodeJob *j) {
   HD_TRY(kernel_ir(j, &fn));
   k->times.front = k->module->front_ms;
   double start = hdapi_ms();
-  HdStatus status = optimise(ctx, fn->module, k->of->sig.kernel);
+  HdStatus status = optimise(ctx, fn->module, k->of->sig.kernel, on_gpu(j));
   k->times.passes += hdapi_ms() - start;
   HD_TRY(status);
   fn = hdir_func_find(fn->module, k->of->sig.kernel);

@@ -50,6 +50,13 @@ static HdStatus bad_count(HdContext *ctx, const RtSignature *s, int32_t nargs) {
                   nargs);
 }
 
+static HdStatus bad_group(HdContext *ctx, const RtSignature *s, int32_t ndim, int64_t got) {
+  char arg[32];
+  snprintf(arg, sizeof arg, "dim[%d]", ndim - 1);
+  return hdb_fail(&ctx->err, HD_ERR_DIM, arg, "kernel '%s' runs in groups of %d threads: wanted a multiple, got %lld",
+                  s->kernel, s->group, (long long)got);
+}
+
 /* --- checks --- */
 
 static HdStatus check_dims(HdContext *ctx, const RtSignature *s, int32_t ndim, const int64_t dim[], RtLaunch *l) {
@@ -59,6 +66,8 @@ static HdStatus check_dims(HdContext *ctx, const RtSignature *s, int32_t ndim, c
   if (s->rank > 0 && ndim != s->rank)
     return hdb_fail(&ctx->err, HD_ERR_DIM, "ndim", "kernel '%s' uses %d axes of the launch, got %d", s->kernel, s->rank,
                     ndim);
+  if (s->group && dim[ndim - 1] % s->group)
+    return bad_group(ctx, s, ndim, dim[ndim - 1]);
   int64_t total = 1;
   for (int32_t k = 0; k < HD_MAX_DIMS; k++) {
     l->dim[k] = k < ndim ? dim[k] : 1;

@@ -142,7 +142,7 @@ void hdapi_signature(const IrFunc *kernel, Arena *a, RtSignature *out) {
     const IrValue *v = body->params[i];
     add_param(&ps, v->name ? v->name : hdb_printf(a, "%u", i), v->type, i, offset[i], 0);
   }
-  *out = (RtSignature){hdb_strdup(a, kernel->name), ps.n, ps.list, size, hdir_launch_rank(kernel)};
+  *out = (RtSignature){hdb_strdup(a, kernel->name), ps.n, ps.list, size, hdir_launch_rank(kernel), kernel->group};
 }
 
 /* --- identity --- */

@@ -55,9 +55,13 @@ static void note(Buf *b, const IrValue *v, void *user) {
     if (notes->facts[i]->fn == fn) hdir_facts_note(b, v, notes->facts[i]);
 }
 
+static bool for_gpu(const EmitJob *j) {
+  return j->what == HD_EMIT_PTX || (j->target && strncmp(j->target, "sm_", 3) == 0);
+}
+
 static HdStatus optimise(EmitJob *j, IrModule *m) {
   OptContext cx = {.err = &j->m->ctx->err};
-  return hdopt_run(m, "cpu", &cx);
+  return hdopt_run(m, for_gpu(j) ? "gpu" : "cpu", &cx);
 }
 
 static int32_t inner_axis(const IrFunc *fn) {
@@ -144,7 +148,7 @@ static HdStatus emit_gpu(EmitJob *j) {
 static HdStatus emit_code(EmitJob *j) {
   HdModule *m = j->m;
   CpuTarget target;
-  if (j->what == HD_EMIT_PTX || (j->target && strncmp(j->target, "sm_", 3) == 0)) return emit_gpu(j);
+  if (for_gpu(j)) return emit_gpu(j);
   HD_TRY(hdapi_module_target(m, j->target, &j->scratch, false, &target));
   HD_TRY(hdapi_module_ir(m));
   if (j->what == HD_EMIT_OBJ && m->nkernels == 0)

@@ -97,7 +97,9 @@ static IrValue *emit(IrBuilder *b, IrOp op, const IrType *res, uint32_t n, IrVal
   IrEffect fx = hdir_ops[op].effect;
   Numbered *slot = NULL;
   if (!b->no_fold && (fx == FX_PURE || fx == FX_LAUNCH)) {
-    IrValue *v = hdir_fold(b, op, res, n, args, imm);
+    IrValue *v = op == IR_gdim && b->fn->group ? hdir_const_int(b->fn, res, b->fn->group)
+                 : b->no_laws                  ? NULL
+                                               : hdir_fold(b, op, res, n, args, imm);
     if (v) return v;
     slot = find_slot(b, hash_inst(op, res, n, args, imm), op, res, n, args, imm);
     if (slot->inst && visible(b, slot->inst)) return slot->inst->res[0];
@@ -225,6 +227,25 @@ static const IrType *i32(const IrBuilder *b) { return hdir_scalar(types(b), IR_I
 IrValue *hdir_tid(IrBuilder *b, uint32_t axis) { return emit(b, IR_tid, i32(b), 0, NULL, axis); }
 IrValue *hdir_dim(IrBuilder *b, uint32_t axis) { return emit(b, IR_dim, i32(b), 0, NULL, axis); }
 
+IrValue *hdir_ltid(IrBuilder *b) { return emit(b, IR_ltid, i32(b), 0, NULL, 0); }
+IrValue *hdir_gid(IrBuilder *b) { return emit(b, IR_gid, i32(b), 0, NULL, 0); }
+
+IrValue *hdir_gdim(IrBuilder *b) { return emit(b, IR_gdim, i32(b), 0, NULL, 0); }
+
+IrValue *hdir_shared(IrBuilder *b, const IrType *t) {
+  return emit(b, IR_shared, hdir_ptr(types(b), t, IR_SHARED), 0, NULL, 0);
+}
+
+void hdir_barrier(IrBuilder *b) { append(b, IR_barrier, 0, NULL, 0, NULL); }
+
+IrValue *hdir_shuffle(IrBuilder *b, IrValue *x, IrValue *lane) {
+  return emit(b, IR_shuffle, x->type, 2, (IrValue *[]){x, lane}, 0);
+}
+
+IrValue *hdir_ballot(IrBuilder *b, IrValue *c) {
+  return emit(b, IR_ballot, hdir_scalar(types(b), IR_U32), 1, &c, 0);
+}
+
 void hdir_assert(IrBuilder *b, IrValue *c, const char *text) {
   append(b, IR_assert, 1, &c, 0, NULL)->text = hdb_strdup(arena(b), text);
 }
@@ -270,6 +291,12 @@ IrInst *hdir_loop_begin(IrBuilder *b, uint32_t n, IrValue *const init[], uint32_
 
 IrInst *hdir_scope_begin(IrBuilder *b, uint32_t nres, const IrType *const res[]) {
   IrInst *i = append(b, IR_scope, 0, NULL, nres, res);
+  enter(b, i, 0, NULL);
+  return i;
+}
+
+IrInst *hdir_threads_begin(IrBuilder *b) {
+  IrInst *i = append(b, IR_threads, 0, NULL, 0, NULL);
   enter(b, i, 0, NULL);
   return i;
 }
@@ -321,6 +348,7 @@ static void clone_control(const Cloner *c, const IrInst *i, IrValue **args, cons
   switch (i->op) {
   case IR_if: copy = hdir_if_begin(b, args[0], i->nres, res); break;
   case IR_loop: copy = hdir_loop_begin(b, i->nargs, args, i->nres, res); break;
+  case IR_threads: copy = hdir_threads_begin(b); break;
   default: copy = hdir_scope_begin(b, i->nres, res); break;
   }
   for (uint32_t k = 0; k < i->sub[0]->nparams; k++) {
@@ -337,6 +365,13 @@ static void clone_control(const Cloner *c, const IrInst *i, IrValue **args, cons
   for (uint32_t k = 0; k < i->nres; k++) set_result(c, i->res[k], copy->res[k]);
 }
 
+/* A part lies where the whole does, which the map may have moved to another kind of memory. */
+static const IrType *moved(const Cloner *c, const IrInst *i, const IrType *t, IrValue *const args[]) {
+  bool part = i->op == IR_member || i->op == IR_elem;
+  if (!part || t->space == args[0]->type->space) return t;
+  return hdir_ptr(types(c->b), t->elem, args[0]->type->space);
+}
+
 static void clone_one(const Cloner *c, const IrInst *i, IrValue **args, const IrType **res) {
   IrBuilder *b = c->b;
   switch (hdir_ops[i->op].effect) {
@@ -349,7 +384,7 @@ static void clone_one(const Cloner *c, const IrInst *i, IrValue **args, const Ir
   default: break;
   }
   if (i->nres) {
-    set_result(c, i->res[0], emit(b, i->op, res[0], i->nargs, args, i->imm));
+    set_result(c, i->res[0], emit(b, i->op, moved(c, i, res[0], args), i->nargs, args, i->imm));
     return;
   }
   IrInst *copy = append(b, i->op, i->nargs, args, 0, NULL);

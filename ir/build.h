@@ -17,6 +17,7 @@ typedef struct IrBuilder {
   IrRegion     *at;      /* instructions are appended to its end            */
   IrLoc         loc;     /* given to each new instruction                   */
   bool          no_fold; /* emit what is asked for, literally               */
+  bool          no_laws; /* equal pure instructions still become one, but none becomes another */
   IrScopeTable *scope;
 } IrBuilder;
 
@@ -46,6 +47,13 @@ void     hdir_store(IrBuilder *b, IrValue *p, IrValue *x);
 IrValue *hdir_atomic(IrBuilder *b, IrOp op, IrValue *p, IrValue *x, IrValue *y /* of cas, else NULL */);
 IrValue *hdir_tid(IrBuilder *b, uint32_t axis);
 IrValue *hdir_dim(IrBuilder *b, uint32_t axis);
+IrValue *hdir_ltid(IrBuilder *b);
+IrValue *hdir_gid(IrBuilder *b);
+IrValue *hdir_gdim(IrBuilder *b); /* a constant in a kernel */
+IrValue *hdir_shared(IrBuilder *b, const IrType *t);
+void     hdir_barrier(IrBuilder *b);
+IrValue *hdir_shuffle(IrBuilder *b, IrValue *x, IrValue *lane);
+IrValue *hdir_ballot(IrBuilder *b, IrValue *c);
 void     hdir_assert(IrBuilder *b, IrValue *c, const char *text);
 void     hdir_check(IrBuilder *b, IrValue *c, IrValue *index, IrValue *limit, const char *text);
 IrInst  *hdir_call(IrBuilder *b, IrFunc *callee, IrValue *const args[]); /* results in ->res           */
@@ -56,6 +64,7 @@ IrInst *hdir_if_begin(IrBuilder *b, IrValue *c, uint32_t nres, const IrType *con
 void    hdir_if_else(IrBuilder *b, IrInst *i);                                             /* in `else` */
 IrInst *hdir_loop_begin(IrBuilder *b, uint32_t n, IrValue *const init[], uint32_t nres, const IrType *const res[]);
 IrInst *hdir_scope_begin(IrBuilder *b, uint32_t nres, const IrType *const res[]);
+IrInst *hdir_threads_begin(IrBuilder *b);
 void    hdir_end(IrBuilder *b, IrInst *i); /* an if without an else given gets an empty one that yields nothing */
 void    hdir_ender(IrBuilder *b, IrOp op, uint32_t n, IrValue *const args[]); /* yield .. unreachable           */
 bool    hdir_ended(const IrBuilder *b); /* the region at hand has its ender already                             */

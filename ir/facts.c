@@ -129,7 +129,7 @@ static bool const_factor(const Walk *w, const IrInst *i, int64_t *stride) {
 /* Widening keeps a stride only where no lane can wrap before it: tid lies in 0 .. 2^31 - 2. */
 static bool keeps_stride(const IrValue *from, const IrType *to) {
   if (!hdir_is_int(from->type) || !hdir_is_int(to)) return false;
-  return hdir_bits(to) <= hdir_bits(from->type) || (from->def && from->def->op == IR_tid);
+  return hdir_bits(to) <= hdir_bits(from->type) || (from->def && (from->def->op == IR_tid || from->def->op == IR_ltid));
 }
 
 static IrFact integer_fact(const Walk *w, const IrInst *i) {
@@ -192,8 +192,12 @@ static IrFact load_fact(const Walk *w, const IrInst *i) {
 static IrFact result_fact(const Walk *w, const IrInst *i) {
   switch (i->op) {
   case IR_tid: return i->imm == w->inner_axis ? affine(i->res[0]->type, 1) : uniform();
+  case IR_ltid: return affine(i->res[0]->type, 1);
   case IR_dim:
+  case IR_gid:
+  case IR_gdim:
   case IR_length:
+  case IR_shared:
   case IR_alloca: return uniform();
   case IR_add:
   case IR_sub:
@@ -241,6 +245,7 @@ static void ender(Walk *w, const IrInst *i) {
   Open *x;
   switch (i->op) {
   case IR_yield:
+    if (i->region->parent->op == IR_threads) return;
     x = w->top; /* of an if's side, or the scope itself */
     if (x->kind == IN_SCOPE)
       x->split_exit |= split(w, x);
@@ -346,6 +351,7 @@ static void walk_region(Walk *w, IrRegion *r) {
     case IR_if: if_inst(w, i); break;
     case IR_loop: loop_inst(w, i); break;
     case IR_scope: scope_inst(w, i); break;
+    case IR_threads: walk_region(w, i->sub[0]); break;
     default:
       if (hdir_is_ender(i->op)) ender(w, i);
       for (uint32_t k = 0; k < i->nres; k++) sink(w, i->res[k], result_fact(w, i));

@@ -76,6 +76,7 @@ IrFunc *hdir_func_import(IrModule *to, const IrFunc *fn) {
   copy->is_extern = fn->is_extern;
   copy->is_pure = fn->is_pure;
   copy->rank = fn->rank;
+  copy->group = fn->group;
   copy->loc = fn->loc;
   if (fn->loc.line && to != fn->module) copy->loc.file = hdir_file(to, fn->module->files[fn->loc.file]);
   IrValue **map = HDB_NEW_N(to->arena, IrValue *, fn->nvalues);

@@ -25,10 +25,11 @@ typedef enum IrOp {
 typedef enum IrEffect {
   FX_PURE,    /* depends on operands only: may be folded, numbered, moved, dropped                */
   FX_LAUNCH,  /* the same, and fixed during one thread's life (tid, dim, length)                  */
-  FX_LOCAL,   /* alloca                                                                           */
+  FX_LOCAL,   /* alloca, shared                                                                   */
   FX_READS,   /* load                                                                             */
   FX_WRITES,  /* store                                                                            */
   FX_ATOMIC,  /* reads and writes, seen by other threads                                          */
+  FX_GROUP,   /* barrier, shuffle, ballot: reads and writes, and never moves, nor goes where fewer threads run */
   FX_REPORT,  /* assert, check: order among themselves and against control is kept                */
   FX_CALL,    /* whatever the callee does                                                         */
   FX_CONTROL, /* whatever its regions do                                                          */
@@ -87,7 +88,7 @@ struct IrInst {
   uint32_t      nargs, nres, nsubs;
   IrValue     **args;
   IrValue     **res;
-  IrRegion     *sub[2];  /* if: then, else; loop, scope: body                                       */
+  IrRegion     *sub[2];  /* if: then, else; loop, scope, threads: body                              */
   int64_t       imm;     /* axis or part                                                            */
   const char   *text;    /* assert, check: the message                                              */
   IrFunc       *callee;  /* call                                                                    */
@@ -112,6 +113,7 @@ struct IrFunc {
   bool           is_pure;   /* of a C function: its result depends on its operands, and that is all  */
   bool           fast;      /* may use approximations (DESIGN: fast mode)                            */
   int32_t        rank;      /* axes of a launch, of which passes may drop some uses; 0 not noted     */
+  int32_t        group;     /* of a kernel: threads of a group, a multiple of 32 up to 1024; 0: it has no groups */
   IrRegion      *body;      /* its params are the function's                                         */
   uint32_t       nresults;
   const IrType **results;

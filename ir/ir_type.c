@@ -214,7 +214,7 @@ void hdir_type_print(Buf *b, const IrType *t) {
   hdir_type_print(b, t->elem);
   if (t->kind == IR_VEC || t->kind == IR_FIXED || t->kind == IR_ARRAY) hdb_putf(b, ", %u", t->rows);
   if (t->kind == IR_MAT) hdb_putf(b, ", %u, %u", t->rows, t->cols);
-  if (t->kind == IR_PTR && t->space == IR_LOCAL) hdb_put(b, ", local");
+  if (t->kind == IR_PTR && t->space != IR_GLOBAL) hdb_put(b, t->space == IR_LOCAL ? ", local" : ", shared");
   hdb_putc(b, '>');
 }
 

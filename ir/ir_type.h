@@ -37,7 +37,7 @@ typedef enum IrKind {
   IR_NKINDS
 } IrKind;
 
-typedef enum IrSpace { IR_GLOBAL, IR_LOCAL } IrSpace;
+typedef enum IrSpace { IR_GLOBAL, IR_LOCAL, IR_SHARED } IrSpace; /* device memory, a thread's, a group's */
 
 typedef struct IrType  IrType;
 typedef struct IrField IrField;
@@ -98,7 +98,7 @@ static inline bool hdir_is_composite(const IrType *t) { return t->kind >= IR_VEC
 uint32_t           hdir_bits(const IrType *t); /* of a scalar; 1 for bool */
 
 /* "f32", "vec<f32, 3>", "mat<f32, 3, 3>", "quat<f32>", "transform<f32>", "spatial<f32>", "%Particle" for a
- * struct, "fixed<f32, 4>", "array<f32, 2>", "ptr<f32>" (global), "ptr<f32, local>". */
+ * struct, "fixed<f32, 4>", "array<f32, 2>", "ptr<f32>" (global), "ptr<f32, local>", "ptr<f32, shared>". */
 void        hdir_type_print(Buf *b, const IrType *t);
 const char *hdir_type_name(Arena *a, const IrType *t);
 

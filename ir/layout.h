@@ -1,4 +1,4 @@
-/* ir/layout.h -- a kernel's argument block: where each parameter stands in it. */
+/* ir/layout.h -- a kernel's argument block: where each parameter stands in it; and what a kernel asks of its launch. */
 #ifndef IR_LAYOUT_H
 #define IR_LAYOUT_H
 
@@ -14,6 +14,11 @@ int32_t hdir_seen_rank(const IrFunc *kernel);
 int32_t hdir_launch_rank(const IrFunc *kernel);
 /* Note it, before passes drop a tid: code and launches must agree on the axis that runs along the lanes. */
 void    hdir_keep_rank(IrFunc *kernel);
+
+/* Has it, or what it calls, anything that only kernels with groups have? */
+bool hdir_needs_group(const IrFunc *fn);
+/* Has a pass turned it inside out: does it run once for a group, with regions for its threads? Then none changes it any more. */
+bool hdir_is_split(const IrFunc *fn);
 
 HD_END_DECLS
 #endif

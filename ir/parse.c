@@ -155,9 +155,12 @@ static bool parse_holder(Parser *p, IrKind kind, const IrType **out) {
   if (!parse_type(p, out)) return false;
   if (holds_handle(*out)) return FAIL(p, start, "arrays and pointers cannot be stored");
   if (kind == IR_PTR) {
-    bool local = accept_mark(p, ',');
-    if (local && !accept_word(p, "local")) return unexpected(p, "'local'");
-    *out = hdir_ptr(&p->m->types, *out, local ? IR_LOCAL : IR_GLOBAL);
+    IrSpace space = IR_GLOBAL;
+    if (accept_mark(p, ',')) {
+      space = at_word(p, "shared") ? IR_SHARED : IR_LOCAL;
+      if (!accept_word(p, "local") && !accept_word(p, "shared")) return unexpected(p, "'local' or 'shared'");
+    }
+    *out = hdir_ptr(&p->m->types, *out, space);
     return true;
   }
   if (!expect_mark(p, ',', "',' and a number")) return false;
@@ -616,6 +619,9 @@ static bool parse_func(Parser *p, bool is_kernel, bool is_extern) {
   if (is_kernel && accept_word(p, "rank") && !parse_count(p, "the axes of a launch", 1, HD_MAX_DIMS, &rank))
     return false;
   p->fn->rank = (int32_t)rank;
+  int64_t group = 0;
+  if (is_kernel && accept_word(p, "group") && !parse_count(p, "the threads of a group", 32, 1024, &group)) return false;
+  p->fn->group = (int32_t)group;
   p->fn->fast = accept_word(p, "fast");
   if (!expect_mark(p, '{', "'{'") || !parse_loc(p, &p->fn->loc)) return false;
   for (uint32_t k = 0; k < params.types.n; k++)

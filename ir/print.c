@@ -305,6 +305,7 @@ void hdir_print_func(Buf *b, const IrFunc *fn, const IrPrint *how) {
     return;
   }
   if (fn->rank > hdir_seen_rank(fn)) hdb_putf(b, " rank %d", fn->rank);
+  if (fn->group) hdb_putf(b, " group %d", fn->group);
   hdb_put(b, fn->fast ? " fast {" : " {");
   print_loc(&p, fn->loc);
   print_notes(&p, fn->body->nparams, fn->body->params, 0, NULL);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "ir/ir.h"
+#include "ir/layout.h"
 
 typedef struct Verifier {
   const IrModule *m;
@@ -201,8 +202,8 @@ static bool check_make(Verifier *v, const IrInst *i) {
 static bool check_address(Verifier *v, const IrInst *i, const IrType *to, IrSpace space) {
   const IrType *t = i->res[0]->type;
   if (t->kind == IR_PTR && t->elem == to && t->space == space) return true;
-  return broken(v, "the result must be ptr<%s%s>, and is %s", type_name(v, to), space == IR_LOCAL ? ", local" : "",
-                type_name(v, t));
+  static const char *const names[] = {[IR_GLOBAL] = "", [IR_LOCAL] = ", local", [IR_SHARED] = ", shared"};
+  return broken(v, "the result must be ptr<%s%s>, and is %s", type_name(v, to), names[space], type_name(v, t));
 }
 
 static bool check_index(Verifier *v, const IrInst *i) {
@@ -224,6 +225,28 @@ static bool check_alloca(Verifier *v, const IrInst *i) {
   return is_plain_value(t->elem) || broken(v, "%s cannot lie in memory", type_name(v, t->elem));
 }
 
+static bool check_shared(Verifier *v, const IrInst *i) {
+  const IrType *t = i->res[0]->type;
+  if (t->kind != IR_PTR || t->space != IR_SHARED)
+    return broken(v, "the result must be a ptr<.., shared>, and is %s", type_name(v, t));
+  return is_plain_value(t->elem) || broken(v, "%s cannot lie in memory", type_name(v, t->elem));
+}
+
+/* What needs a group stands in a kernel that has one, or in a function that such kernels call. */
+static bool check_group(Verifier *v, const IrInst *i) {
+  if (v->fn->is_kernel && !v->fn->group) return broken(v, "the kernel has no groups");
+  if (i->op == IR_ltid || i->op == IR_gid || i->op == IR_gdim || i->op == IR_ballot) {
+    IrKind want = i->op == IR_ballot ? IR_U32 : IR_I32;
+    const IrType *t = i->res[0]->type;
+    return t->kind == want ||
+           broken(v, "the result must be %s, and is %s", want == IR_U32 ? "u32" : "i32", type_name(v, t));
+  }
+  if (i->op == IR_threads)
+    for (const IrInst *p = i->region->parent; p; p = p->region->parent)
+      if (p->op == IR_threads) return broken(v, "stands in a region of threads");
+  return i->op != IR_shared || check_shared(v, i);
+}
+
 static bool check_access(Verifier *v, const IrInst *i, const IrType *value, const char *what) {
   const IrType *p = i->args[0]->type;
   if (!is_plain_value(p->elem)) return broken(v, "%s cannot lie in memory", type_name(v, p->elem));
@@ -235,8 +258,8 @@ static bool check_atomic(Verifier *v, const IrInst *i) {
   const IrType *t = i->args[1]->type;
   bool whole = i->op == IR_atomic_and || i->op == IR_atomic_or || i->op == IR_atomic_xor || i->op == IR_atomic_cas;
   if (!check_access(v, i, t, "operand 2")) return false;
-  if (i->args[0]->type->space != IR_GLOBAL)
-    return broken(v, "the pointer must be to an array's element, not to local memory");
+  if (i->args[0]->type->space == IR_LOCAL)
+    return broken(v, "the pointer must be to an array's element or shared memory, not to local memory");
   if (t->kind == IR_BOOL || t->size < 4)
     return broken(v, "works on 32- and 64-bit scalars, not on %s", type_name(v, t));
   if (whole && hdir_is_float(t)) return broken(v, "works on integers, not on %s", type_name(v, t));
@@ -326,6 +349,14 @@ static bool check_op(Verifier *v, const IrInst *i) {
     return (i->args[1]->type->kind == IR_I64 && i->args[2]->type->kind == IR_I64) ||
            broken(v, "index and limit must be i64");
   case IR_call: return check_call(v, i);
+  case IR_ltid:
+  case IR_gid:
+  case IR_gdim:
+  case IR_shared:
+  case IR_barrier:
+  case IR_shuffle:
+  case IR_ballot:
+  case IR_threads: return check_group(v, i);
   default: return hdir_ops[i->op].effect == FX_ATOMIC ? check_atomic(v, i) : true;
   }
 }
@@ -343,10 +374,11 @@ static bool check_passed(Verifier *v, const IrInst *i, uint32_t n, IrValue *cons
   return true;
 }
 
+/* Nothing leads out of `threads` but its yield. */
 static const IrInst *around(const IrInst *i, IrOp op) {
   const IrInst *p = i->region->parent;
-  while (p && p->op != op) p = p->region->parent;
-  return p;
+  while (p && p->op != op && p->op != IR_threads) p = p->region->parent;
+  return p && p->op == op ? p : NULL;
 }
 
 static bool check_return(Verifier *v, const IrInst *i) {
@@ -361,12 +393,19 @@ static bool check_return(Verifier *v, const IrInst *i) {
   return true;
 }
 
+/* In a region of threads a return ends the thread's turn, so nothing but the kernel's end may follow. */
+static bool check_turn(Verifier *v, const IrInst *i) {
+  const IrInst *t = around(i, IR_threads);
+  if (!t || (!t->region->parent && t->next && t->next->op == IR_return)) return true;
+  return broken(v, "stands in a region of threads that is not the kernel's last");
+}
+
 static bool check_ender(Verifier *v, const IrInst *i) {
   const IrInst *to = NULL;
   switch (i->op) {
   case IR_yield:
     to = i->region->parent;
-    if (!to || to->op == IR_loop) return broken(v, "ends a region of an if or scope only");
+    if (!to || to->op == IR_loop) return broken(v, "ends a region of an if, scope or threads only");
     break;
   case IR_break:
     to = around(i, IR_loop);
@@ -380,7 +419,8 @@ static bool check_ender(Verifier *v, const IrInst *i) {
     to = around(i, IR_scope);
     if (!to) return broken(v, "stands in no scope");
     break;
-  case IR_return: return check_return(v, i);
+  case IR_return:
+    return check_return(v, i) && check_turn(v, i);
   default:
     if (i->prev && hdir_ops[i->prev->op].effect == FX_CONTROL && !v->completes[i->prev->id]) return true;
     return broken(v, "stands behind an if, loop or scope that nothing leaves, and only there");
@@ -506,6 +546,8 @@ static bool check_func(Verifier *v) {
   const IrFunc *fn = v->fn;
   if (fn->is_pure && !fn->is_extern) return broken(v, "only a C function is said to be pure");
   if (fn->is_kernel && fn->nresults) return broken(v, "a kernel returns nothing");
+  if (fn->group && (!fn->is_kernel || fn->group < 32 || fn->group > 1024 || fn->group % 32))
+    return broken(v, "groups are of 32, 64, .. 1024 threads and a kernel's, and not of %d", fn->group);
   if (!fn->body || fn->body->parent || fn->body->fn != fn) return broken(v, "the body is out of place");
   for (uint32_t k = 0; k < fn->nresults; k++)
     if (!is_plain_value(fn->results[k]))
@@ -587,6 +629,17 @@ static const IrInst *find_recursion(const IrModule *m) {
   return NULL;
 }
 
+/* A call by which a kernel without groups comes to what needs one, or NULL. */
+static const IrInst *find_groupless(const IrModule *m) {
+  for (uint32_t k = 0; k < m->nfuncs; k++) {
+    const IrFunc *fn = m->funcs[k];
+    if (!fn->is_kernel || fn->group || !hdir_needs_group(fn)) continue;
+    for (const IrInst *i = next_call(fn->body->first); i; i = next_call(hdir_inst_next(i)))
+      if (hdir_needs_group(i->callee)) return i;
+  }
+  return NULL;
+}
+
 HdStatus hdir_verify(const IrModule *m, HdError *err) {
   for (uint32_t k = 0; k < m->nfuncs; k++) {
     if (m->funcs[k]->module != m || hdir_func_find(m, m->funcs[k]->name) != m->funcs[k]) {
@@ -597,9 +650,14 @@ HdStatus hdir_verify(const IrModule *m, HdError *err) {
   }
   ArenaMark mark = hdb_mark(m->arena);
   const IrInst *call = find_recursion(m);
+  const char *what = "is recursion, which there is not";
+  if (!call) {
+    call = find_groupless(m);
+    what = "the kernel has no groups";
+  }
   if (call) {
     Verifier v = {.m = m, .fn = call->region->fn, .err = err, .scratch = m->arena, .inst = call};
-    broken(&v, "is recursion, which there is not");
+    broken(&v, "%s", what);
   }
   hdb_reset(m->arena, mark);
   return call ? HD_ERR_IR : HD_OK;

@@ -84,10 +84,10 @@ bool hdopt_may_alias(const IrValue *p, const IrValue *q) {
   read_chain(&a, p);
   read_chain(&b, q);
   if (a.root != b.root) {
-    const bool alloca_a = a.root->def && a.root->def->op == IR_alloca;
-    const bool alloca_b = b.root->def && b.root->def->op == IR_alloca;
+    const bool object_a = a.root->def && hdir_ops[a.root->def->op].effect == FX_LOCAL;
+    const bool object_b = b.root->def && hdir_ops[b.root->def->op].effect == FX_LOCAL;
     const IrType *s = root_element(&a), *t = root_element(&b);
-    if (alloca_a || alloca_b) return false; /* a new object: nothing that was there before points to it */
+    if (object_a || object_b) return false; /* a new object: nothing that was there before points to it */
     return !s || !t || s == t;
   }
   if (!a.whole || !b.whole) return true;

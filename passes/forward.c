@@ -80,6 +80,7 @@ static void drop_shared(Forwarder *fw, bool local_too) {
 static void drop_for(Forwarder *fw, const IrInst *i) {
   switch (hdir_ops[i->op].effect) {
   case FX_WRITES: drop_aliases(fw, i->args[0]); break;
+  case FX_GROUP:
   case FX_ATOMIC: drop_shared(fw, false); break;
   case FX_CALL:
     if (!hdir_calls_pure(i)) drop_shared(fw, !hdir_calls_c(i));
@@ -188,6 +189,7 @@ static void forward_region(Forwarder *fw, IrRegion *r) {
     case FX_READS: visit_load(fw, i); break;
     case FX_WRITES: visit_store(fw, i); break;
     case FX_ATOMIC:
+    case FX_GROUP:
     case FX_CALL:
       drop_for(fw, i);
       if (!hdir_calls_pure(i)) fw->npending = 0;

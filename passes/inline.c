@@ -181,10 +181,24 @@ static bool visit(OptRebuild *rb, IrInst *i) {
 
 static const OptHooks hooks = {.visit = visit, .args = args_hook};
 
+/* Objects of the group go to the front, so that no later copy of the code around them makes more of them. */
+static bool lift_shared(const IrFunc *fn) {
+  bool changed = false;
+  for (IrInst *i = fn->body->first, *next; i; i = next) {
+    next = hdir_inst_next(i);
+    if (i->op != IR_shared || i->region == fn->body) continue;
+    hdir_unlink(i);
+    hdir_insert_before(fn->body->first, i);
+    changed = true;
+  }
+  return changed;
+}
+
 bool hdopt_inline(IrFunc *fn, OptContext *cx) {
-  if (!has_calls(fn)) return false;
+  if (!has_calls(fn)) return lift_shared(fn);
   Inliner top = {0};
   OptRebuild rb = {.hooks = &hooks, .self = &top};
   hdopt_rebuild(&rb, fn, cx->scratch);
+  lift_shared(fn);
   return true;
 }

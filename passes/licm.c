@@ -69,7 +69,7 @@ static void find_writes(Hoister *h, const IrInst *loop) {
   h->nwrites = 0;
   for (IrInst *i = loop->sub[0]->first; i != loop->next; i = hdir_inst_next(i)) {
     const IrEffect fx = hdir_ops[i->op].effect;
-    if (fx == FX_WRITES || fx == FX_ATOMIC || (fx == FX_CALL && !hdir_calls_pure(i)))
+    if (fx == FX_WRITES || fx == FX_ATOMIC || fx == FX_GROUP || (fx == FX_CALL && !hdir_calls_pure(i)))
       HDB_PUSH(h->scratch, h->writes, h->nwrites, h->cap_writes, i);
   }
 }

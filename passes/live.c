@@ -66,6 +66,7 @@ static void note_inst(Marker *m, const IrInst *i) {
       mark_inst(m, i);
     break;
   case FX_ATOMIC:
+  case FX_GROUP:
   case FX_REPORT: mark_inst(m, i); break;
   case FX_CALL:
     if (!hdir_calls_pure(i)) mark_inst(m, i);

@@ -82,9 +82,10 @@ static double now_ms(void) {
 static HdStatus run_pass(const OptPass *p, IrFunc *fn, OptContext *cx, bool *changed) {
   const ArenaMark mark = hdb_mark(cx->scratch);
   const double start = cx->after ? now_ms() : 0;
-  *changed = p->run(fn, cx);
+  *changed = !hdir_is_split(fn) && p->run(fn, cx);
   const double ms = cx->after ? now_ms() - start : 0;
   hdb_reset(cx->scratch, mark);
+  HD_TRY(cx->status);
   if (cx->after) cx->after(cx->user, p->name, fn, *changed, ms);
   return cx->verify ? hdir_verify_func(fn, cx->err) : HD_OK;
 }

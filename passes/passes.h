@@ -19,6 +19,7 @@ typedef struct OptContext {
   HdError *err;
   int32_t  unroll_limit; /* instructions a loop may become; 0 takes the default       */
   bool     verify;       /* verify after each pass                                    */
+  HdStatus status;       /* a pass that refuses the function sets it, and *err: the run ends with it */
   void   (*after)(void *user, const char *pass, const IrFunc *fn, bool changed, double ms); /* or NULL */
   void    *user;
 } OptContext;
@@ -40,7 +41,9 @@ extern const OptPass hdopt_passes[]; /* ends with a NULL name */
  *     "canon"  what fixes the meaning of floating-point code: fma formation. Every backend runs it first.
  *     "cpu"    canon, then everything down to scalar code without calls for the CPU's widening; functions that no
  *              kernel needs are removed.
- * HD_ERR_OPTION names an unknown pass and the known ones. */
+ *     "gpu"    the same for a GPU, whose threads meet at barriers by themselves.
+ * A kernel that split has been through no pass changes any more.
+ * HD_ERR_OPTION names an unknown pass and the known ones, HD_ERR_COMPILE what a pass refuses. */
 HdStatus hdopt_run(IrModule *m, const char *pipeline, OptContext *cx);
 
 HD_END_DECLS

@@ -3,14 +3,17 @@
 
 #include <stddef.h>
 
-/* Of "cpu": taking composites apart first lets promote see scalars; what promote makes visible, simplify folds, and
+/* Of both: taking composites apart first lets promote see scalars; what promote makes visible, simplify folds, and
  * only then are equal addresses equal values, which forward wants. Unrolling makes indices of local arrays constant,
  * so promote has a second turn. flatten comes late: before it, an `if` still tells forward and licm what runs. */
+#define TO_SCALARS                                                                                                     \
+  "inline,scalarise,promote,simplify,"                                                                                 \
+  "unroll,promote,simplify,"                                                                                           \
+  "gvn,forward,licm,flatten,simplify,legalise,gvn"
+
 const OptPipeline hdopt_pipelines[] = {
     {"canon", "contract", NULL},
-    {"cpu", "contract",
-     "inline,scalarise,promote,simplify,"
-     "unroll,promote,simplify,"
-     "gvn,forward,licm,flatten,simplify,legalise,gvn"},
+    {"cpu", "contract", TO_SCALARS ",split"},
+    {"gpu", "contract", TO_SCALARS ",converge"},
     {NULL, NULL, NULL},
 };

@@ -26,10 +26,17 @@ static HdType get_type(RtReader *r) {
   return t;
 }
 
+static int32_t get_group(RtReader *r) {
+  uint32_t n = hdrt_get_u32(r);
+  if (n > HD_MAX_GROUP || n % 32) r->failed = true;
+  return (int32_t)n;
+}
+
 void hdrt_put_signature(RtWriter *w, const RtSignature *s) {
   hdrt_put_str(w, s->kernel);
   hdrt_put_u32(w, s->args_size);
   hdrt_put_u32(w, (uint32_t)s->rank);
+  hdrt_put_u32(w, (uint32_t)s->group);
   hdrt_put_u32(w, s->nparams);
   for (uint32_t i = 0; i < s->nparams; i++) {
     const RtParam *p = &s->params[i];
@@ -56,6 +63,7 @@ bool hdrt_get_signature(RtReader *r, RtParam *params, uint32_t max, RtSignature 
   RtSignature s = {.kernel = hdrt_get_str(r), .params = params};
   s.args_size = hdrt_get_u32(r);
   s.rank = (int32_t)hdrt_get_u32(r);
+  s.group = get_group(r);
   s.nparams = hdrt_get_u32(r);
   if (s.rank < 0 || s.rank > HD_MAX_DIMS || s.nparams > MAX_PARAMS) r->failed = true;
   for (uint32_t i = 0; i < s.nparams && !r->failed; i++) {
@@ -76,6 +84,7 @@ void hdrt_put_artifact(RtWriter *w, const RtArtifact *a) {
   hdrt_put(w, a->code, a->code_size);
   hdrt_put_u32(w, (uint32_t)a->rank);
   hdrt_put_u32(w, (uint32_t)a->block);
+  hdrt_put_u32(w, (uint32_t)a->sig.group);
   hdrt_put_u32(w, a->nsites);
   for (uint32_t i = 0; i < a->nsites; i++) {
     const RtSite *s = &a->sites[i];
@@ -108,6 +117,7 @@ bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtImport *impor
   a.code = hdrt_get(r, a.code_size);
   a.rank = (int32_t)hdrt_get_u32(r);
   a.block = (int32_t)hdrt_get_u32(r);
+  a.sig.group = get_group(r);
   a.nsites = hdrt_get_u32(r);
   a.sites = sites;
   if (a.kind != RT_CODE_OBJECT && a.kind != RT_CODE_PTX) r->failed = true;

@@ -27,6 +27,7 @@ typedef struct RtSignature {
   const RtParam *params;
   uint32_t       args_size; /* bytes of the argument block                      */
   int32_t        rank;      /* the highest axis used by tid or dim, plus one; 0..4: a launch must have at least as many */
+  int32_t        group;     /* threads of a group, 32, 64, .. 1024: the last axis of a launch is whole groups; 0 has none */
 } RtSignature;
 
 /* The first failed assert or check of a launch; written once, by whoever sets `state` from 0 to 1. */
@@ -127,7 +128,7 @@ void hdrt_put_artifact(RtWriter *w, const RtArtifact *a); /* of kind OBJECT or P
  * are lent from the reader's bytes. Count first with NULL. False if the bytes are not what put wrote. */
 bool hdrt_get_signature(RtReader *r, RtParam *params, uint32_t max, RtSignature *out);
 bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtImport *imports, uint32_t max_imports,
-                       RtArtifact *out); /* all but sig */
+                       RtArtifact *out); /* of sig the group alone */
 
 HD_END_DECLS
 #endif

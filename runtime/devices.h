@@ -23,6 +23,7 @@ typedef struct RtCode {
   void       *own;   /* what a device of another kind keeps of it */
   void       *owner; /* whoever loaded it, if that is of use to them */
   int32_t     width;
+  int32_t     group; /* threads that run together, or 0 (artifact.h) */
   RtCodeKind  kind;
 } RtCode;
 

@@ -1,7 +1,7 @@
 /* runtime/launches.c -- a launch as rows of segments, and how many threads it deserves.
  *
  * The innermost axis is cut at multiples of 64 threads, which no gang crosses and which keeps neighbours' stores in
- * different cache lines. What a thread of the kernel costs is not known, so the caller starts alone, in growing steps,
+ * different cache lines, or of the kernel's group if that is more. What a thread of the kernel costs is not known, so the caller starts alone, in growing steps,
  * and looks at the clock: a launch that is over within microseconds never pays for company, a longer one is shared in
  * pieces of at least a few microseconds, and sleeping workers are woken only for work that outweighs it (threads.c).
  */
@@ -40,6 +40,7 @@ typedef struct Plan {
   void *user;
   RtFault *fault;
   int64_t length;  /* of a row                         */
+  int64_t segment; /* threads of one                   */
   int64_t per_row; /* segments                         */
   int64_t total;   /* segments of the launch           */
   int64_t first;   /* of the part that is shared       */
@@ -49,8 +50,9 @@ typedef struct Plan {
 static bool plan_launch(Plan *p, const RtLaunch *l, void *user, RtFault *fault) {
   int64_t rows = 1;
   for (int32_t k = 0; k < l->ndim - 1; k++) rows *= l->dim[k];
-  *p = (Plan){.launch = l, .user = user, .fault = fault, .length = l->dim[l->ndim - 1]};
-  p->per_row = (p->length + SEGMENT - 1) / SEGMENT;
+  int64_t segment = l->code->group > SEGMENT ? l->code->group : SEGMENT;
+  *p = (Plan){.launch = l, .user = user, .fault = fault, .length = l->dim[l->ndim - 1], .segment = segment};
+  p->per_row = (p->length + segment - 1) / segment;
   p->total = rows * p->per_row;
   return p->total > 0;
 }
@@ -87,8 +89,8 @@ static void run_segments(const Plan *p, int64_t begin, int64_t end, int32_t seri
   while (begin < end) {
     int64_t n = p->per_row - in_row;
     if (n > end - begin) n = end - begin;
-    s.begin = in_row * SEGMENT;
-    s.end = s.begin + n * SEGMENT;
+    s.begin = in_row * p->segment;
+    s.end = s.begin + n * p->segment;
     if (s.end > p->length) s.end = p->length;
     entry(p->launch->args, &s, p->user);
     begin += n;

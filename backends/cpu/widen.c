@@ -69,6 +69,13 @@ void hdcpu_launch(CpuWiden *w, const IrInst *i) {
     else
       hdcpu_set(w, i->res[0], i->imm < w->inner_axis ? span_i32(w, CPU_SPAN_AT + 8 * axis) : "0");
     break;
+  case IR_ltid: hdcpu_set(w, i->res[0], hdcpu_ins(w, "trunc i64 %s to i32", w->local0)); break;
+  case IR_gid: {
+    const char *n = hdcpu_ins(w, "udiv i64 %s, %d", w->group0, w->fn->group);
+    hdcpu_set(w, i->res[0], hdcpu_ins(w, "trunc i64 %s to i32", n));
+    break;
+  }
+  case IR_gdim: hdcpu_set(w, i->res[0], hdcpu_int(w, 32, false, w->fn->group)); break;
   case IR_dim: hdcpu_set(w, i->res[0], span_i32(w, CPU_SPAN_DIM + 8 * axis)); break;
   case IR_length: length(w, i); break;
   default: extract(w, i);
@@ -133,8 +140,10 @@ static void two_copies(CpuWiden *w) {
   hdcpu_line(w, "br label %%exit");
 }
 
+/* By gangs with a tail; a kernel with groups (passes/split.c) by whole groups, whose gangs are its own loops. */
 static void one_copy(CpuWiden *w) {
   const char *x = hdcpu_name(w), *next = hdcpu_name(w);
+  uint32_t step = w->fn->group ? (uint32_t)w->fn->group : w->width;
   hdcpu_line(w, "%%some = icmp slt i64 %%begin, %%end");
   hdcpu_line(w, "br i1 %%some, label %%gang, label %%exit");
   Buf *outer = w->out, inner;
@@ -143,13 +152,13 @@ static void one_copy(CpuWiden *w) {
   w->block = "gang";
   w->live = true;
   w->nmemo = 0;
-  w->lane0 = x;
+  w->lane0 = w->group0 = x;
   copy_begin(w);
-  hdcpu_body(w, tail_mask(w, x), true);
+  hdcpu_body(w, w->fn->group ? w->all : tail_mask(w, x), true);
   w->out = outer;
   hdb_putf(w->out, "gang:\n  %s = phi i64 [ %%begin, %%start ], [ %s, %%%s ]\n", x, next, w->block);
   if (inner.len) hdb_putn(w->out, inner.data, inner.len);
-  hdcpu_line(w, "%s = add i64 %s, %u", next, x, w->width);
+  hdcpu_line(w, "%s = add i64 %s, %u", next, x, step);
   hdcpu_line(w, "%%more = icmp slt i64 %s, %%end", next);
   hdcpu_line(w, "br i1 %%more, label %%gang, label %%exit");
 }
@@ -212,7 +221,7 @@ static void function(CpuWiden *w, Buf *text) {
   hdb_buf_init(&body, w->a);
   w->out = &body;
   hdcpu_open(w, "start");
-  if (count_insts(w->fn) <= TWO_COPIES)
+  if (!w->fn->group && count_insts(w->fn) <= TWO_COPIES)
     two_copies(w);
   else
     one_copy(w);

@@ -53,7 +53,7 @@ typedef struct CpuJoin {
   uint32_t    n, cap, nvars;
 } CpuJoin;
 
-typedef enum CpuConKind { CON_FUNC, CON_UNIFORM_IF, CON_SIDE, CON_LOOP, CON_SCOPE } CpuConKind;
+typedef enum CpuConKind { CON_FUNC, CON_UNIFORM_IF, CON_SIDE, CON_LOOP, CON_SCOPE, CON_THREADS } CpuConKind;
 
 typedef struct CpuCon {
   CpuConKind     kind;
@@ -136,6 +136,7 @@ typedef struct CpuWiden {
   CpuMemo     memo[16];
   uint32_t    nmemo;
   const char *lane0; /* i64: the innermost coordinate of lane 0 */
+  const char *group0, *local0; /* i64: of the group's first thread; lane 0's place in the group */
   const char *dummy; /* ptr: 64 readable zero bytes             */
   CpuPrivate *private; /* NULL: the kernel has none */
   const char *scratch[3]; /* ptr: a row of 64-bit lanes each    */
@@ -204,6 +205,7 @@ void hdcpu_launch(CpuWiden *w, const IrInst *i);   /* widen.c: tid, dim, length,
 const char *hdcpu_param(CpuWiden *w, const char *type, uint32_t align, uint32_t offset); /* loaded once, at entry */
 void hdcpu_index(CpuWiden *w, const IrInst *i);    /* widen_addr.c */
 void hdcpu_alloca(CpuWiden *w, const IrInst *i);
+void hdcpu_shared(CpuWiden *w, const IrInst *i);
 void hdcpu_member(CpuWiden *w, const IrInst *i);
 void hdcpu_elem(CpuWiden *w, const IrInst *i);
 const char *hdcpu_point(CpuWiden *w, const CpuAddr *p, int64_t more); /* ptr: base + off + more */

@@ -233,6 +233,14 @@ void hdcpu_alloca(CpuWiden *w, const IrInst *i) {
   copy(w, i, (CpuAddr){.root = i->res[0], .local = true, .at = AT_UNIFORM, .base = p});
 }
 
+/* A group runs on one thread of the host, so its memory lies on that one's stack. */
+void hdcpu_shared(CpuWiden *w, const IrInst *i) {
+  uint32_t size = i->res[0]->type->elem->size, around = 64; /* wide loads may read beyond it */
+  const char *p = hdcpu_entry(w, "alloca [%u x i8], align 64", size + 2 * around);
+  p = hdcpu_entry(w, "getelementptr i8, ptr %s, i64 %u", p, around);
+  copy(w, i, (CpuAddr){.root = i->res[0], .at = AT_UNIFORM, .base = p});
+}
+
 /* --- parts --- */
 
 void hdcpu_member(CpuWiden *w, const IrInst *i) {

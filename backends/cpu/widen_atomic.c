@@ -85,6 +85,7 @@ static const char *locked(CpuWiden *w, IrOp op, const IrType *t, const char *ptr
 
 /* Whether atomics may be plain, and where plain ones go. */
 static const char *plain_mode(CpuWiden *w, const IrInst *i) {
+  if (i->args[0]->type->space == IR_SHARED) return "true"; /* the gangs of a group run one after the other */
   return hdcpu_may_be_private(w, i) ? hdcpu_private_plain(w, i, serial(w)) : serial(w);
 }
 

@@ -88,7 +88,7 @@ static CpuJoin *skip_join(CpuWiden *w) {
   set_on(w, w->none, false);
   for (CpuCon *c = w->con; c; c = c->up) {
     if (c->kind == CON_SIDE) return c->inlined ? NULL : &c->end;
-    if (c->kind == CON_FUNC || (c->kind == CON_SCOPE && c->waits)) return &c->end;
+    if (c->kind == CON_FUNC || c->kind == CON_THREADS || (c->kind == CON_SCOPE && c->waits)) return &c->end;
     if (c->kind == CON_LOOP && c->waits) {
       const CpuVar *next = &w->vars[c->cont];
       if (next->cur == w->none) return &c->end; /* no lane goes on: out of the loop */
@@ -383,6 +383,40 @@ static void scope(CpuWiden *w, const IrInst *i) {
   w->nvars = base;
 }
 
+/* --- threads of a group --- */
+
+/* for (local0 = 0; local0 < group; local0 += width) region: lanes are all on, as they are around it. */
+static void threads(CpuWiden *w, const IrInst *i) {
+  CpuCon con = {.kind = CON_THREADS, .inst = i, .up = w->con};
+  const char *head = hdcpu_label(w), *done = hdcpu_label(w), *next = hdcpu_name(w), *from = w->block;
+  const char *lane0 = w->lane0;
+  uint32_t mark = hdcpu_mark(w);
+  hdcpu_line(w, "br label %%%s", head);
+  Buf *outer = w->out, inner;
+  hdb_buf_init(&inner, w->a);
+  w->out = &inner;
+  w->block = head;
+  w->nmemo = 0;
+  w->local0 = hdcpu_name(w);
+  w->lane0 = hdcpu_ins(w, "add i64 %s, %s", w->group0, w->local0);
+  con.end = join_new(w);
+  w->con = &con;
+  region(w, i->sub[0]);
+  w->con = con.up;
+  hdcpu_forget(w, mark);
+  join_open(w, &con.end);
+  set_on(w, w->all, true);
+  hdcpu_line(w, "%s = add i64 %s, %u", next, w->local0, w->width);
+  const char *more = hdcpu_ins(w, "icmp ult i64 %s, %d", next, w->fn->group);
+  hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", more, head, done);
+  w->out = outer;
+  hdb_putf(w->out, "%s:\n  %s = phi i64 [ 0, %%%s ], [ %s, %%%s ]\n", head, w->local0, from, next, w->block);
+  hdb_putn(w->out, inner.data, inner.len);
+  hdcpu_open(w, done);
+  w->lane0 = lane0;
+  w->local0 = NULL;
+}
+
 /* --- enders --- */
 
 /* The lanes that are on bring the ender's values to a construct that waits. */
@@ -443,7 +477,7 @@ static void yield(CpuWiden *w, const IrInst *i) {
     return;
   }
   bring(w, i, con->inst, con->results);
-  if (con->kind == CON_UNIFORM_IF) {
+  if (con->kind == CON_UNIFORM_IF || con->kind == CON_THREADS) {
     jump(w, &con->end);
   } else if (!con->inlined) {
     if (!con->leavers) set_on(w, w->none, false); /* the mask afterwards is the one before */
@@ -476,7 +510,12 @@ static void simple(CpuWiden *w, const IrInst *i) {
     }
     break;
   case FX_LAUNCH: hdcpu_launch(w, i); break;
-  case FX_LOCAL: hdcpu_alloca(w, i); break;
+  case FX_LOCAL:
+    if (i->op == IR_shared)
+      hdcpu_shared(w, i);
+    else
+      hdcpu_alloca(w, i);
+    break;
   case FX_READS: hdcpu_load(w, i); break;
   case FX_WRITES: hdcpu_store(w, i); break;
   case FX_ATOMIC: hdcpu_atomic(w, i); break;
@@ -501,6 +540,7 @@ static void region(CpuWiden *w, const IrRegion *r) {
       break;
     case IR_loop: loop(w, i); break;
     case IR_scope: scope(w, i); break;
+    case IR_threads: threads(w, i); break;
     default:
       if (!w->done[i->id]) simple(w, i);
       continue;
@@ -530,7 +570,7 @@ static bool goes_beyond(const IrInst *ender, const IrInst *con) {
   case IR_break:
   case IR_continue: return con->op != IR_loop;
   case IR_leave: return con->op != IR_scope;
-  default: return ender->op == IR_return;
+  default: return ender->op == IR_return && con->op != IR_threads; /* which ends the thread's turn */
   }
 }
 

@@ -92,6 +92,10 @@ static void exec_alloca(const InterpFrame *f, const IrInst *i) {
   *hdinterp_leaves(f, i->res[0]) = (uint64_t)(uintptr_t)p;
 }
 
+static void exec_shared(const InterpThread *t, const InterpFrame *f, const IrInst *i) {
+  *hdinterp_leaves(f, i->res[0]) = (uint64_t)(uintptr_t)(t->shared + f->local_at[i->id]);
+}
+
 static void exec_member(const InterpFrame *f, const IrInst *i) {
   const IrType *t = i->args[0]->type->elem;
   *hdinterp_leaves(f, i->res[0]) = *hdinterp_leaves(f, i->args[0]) + hdir_part_offset(t, (uint32_t)i->imm);
@@ -111,6 +115,10 @@ static HdStatus address(const InterpThread *t, const InterpFrame *f, const IrIns
     uint64_t at = p - (uint64_t)(uintptr_t)t->frames->locals;
     if (at > t->frames->local_size || t->frames->local_size - at < ptr->elem->size)
       return hdinterp_fault(t, i, "the address is outside the thread's local memory");
+  } else if (ptr->space == IR_SHARED) {
+    uint64_t at = p - (uint64_t)(uintptr_t)t->shared;
+    if (at > t->frames->shared_size || t->frames->shared_size - at < ptr->elem->size)
+      return hdinterp_fault(t, i, "the address is outside the group's shared memory");
   } else if (t->launch->may_access && !t->launch->may_access(t->launch->user, (void *)(uintptr_t)p, ptr->elem->size)) {
     return hdinterp_fault(t, i, "the address is outside the arrays of the launch");
   }
@@ -166,6 +174,12 @@ static void exec_tid(const InterpThread *t, const InterpFrame *f, const IrInst *
   *hdinterp_leaves(f, i->res[0]) = i->imm < t->launch->ndim ? (uint32_t)t->tid[i->imm] : 0;
 }
 
+/* The group's place and the thread's in it, along the innermost axis, and the group's size. */
+static void exec_group_id(const InterpThread *t, const InterpFrame *f, const IrInst *i) {
+  int64_t x = t->tid[t->launch->ndim - 1], size = t->launch->kernel->group;
+  *hdinterp_leaves(f, i->res[0]) = (uint32_t)(i->op == IR_ltid ? x % size : i->op == IR_gid ? x / size : size);
+}
+
 static void exec_dim(const InterpThread *t, const InterpFrame *f, const IrInst *i) {
   *hdinterp_leaves(f, i->res[0]) = i->imm < t->launch->ndim ? (uint32_t)t->launch->dim[i->imm] : 1;
 }
@@ -193,6 +207,10 @@ HdStatus hdinterp_exec(InterpThread *t, InterpFrame *f, const IrInst *i) {
   case IR_store: return exec_store(t, f, i);
   case IR_tid: exec_tid(t, f, i); break;
   case IR_dim: exec_dim(t, f, i); break;
+  case IR_ltid:
+  case IR_gid:
+  case IR_gdim: exec_group_id(t, f, i); break;
+  case IR_shared: exec_shared(t, f, i); break;
   case IR_assert:
   case IR_check: exec_report(t, f, i); break;
   default:

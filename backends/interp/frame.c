@@ -110,10 +110,16 @@ static void place_local(InterpFrame *f, const IrInst *i) {
   f->local_size += t->size;
 }
 
+static void place_shared(InterpFrames *fs, InterpFrame *f, const IrInst *i) {
+  f->local_at[i->id] = fs->shared_size;
+  fs->shared_size += (i->res[0]->type->elem->size + 15) & ~(uint64_t)15;
+}
+
 static void prepare_inst(InterpFrames *fs, InterpFrame *f, const IrInst *i) {
   if (i->op == IR_load) hdinterp_shape(fs, i->res[0]->type);
   if (i->op == IR_store) hdinterp_shape(fs, i->args[1]->type);
   if (i->op == IR_alloca) place_local(f, i);
+  if (i->op == IR_shared) place_shared(fs, f, i);
   if (i->op == IR_call) f->callee[i->id] = frame_for(fs, i->callee);
 }
 

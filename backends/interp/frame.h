@@ -26,7 +26,7 @@ struct InterpFrame {
   const IrFunc *fn;
   uint64_t     *leaves;
   uint64_t     *first;    /* by value id: its first leaf                               */
-  uint64_t     *local_at; /* by instruction id: an alloca's offset in `locals`         */
+  uint64_t     *local_at; /* by instruction id: an alloca's offset in `locals`; of a `shared`, in the group's memory */
   char         *locals;
   uint64_t      local_size;
   InterpFrame **callee;   /* by instruction id: the frame of a call's function         */
@@ -44,7 +44,7 @@ typedef struct InterpFrames {
   InterpLeaf  **shape;   /* by type id: the leaves of each type that is loaded or stored, else NULL */
   uint64_t     *scratch; /* room for what a loop carries                                             */
   char         *locals;  /* of all frames                                                            */
-  uint64_t      local_size;
+  uint64_t      local_size, shared_size;
 } InterpFrames;
 
 /* Frames for a kernel and all it calls. */

@@ -78,35 +78,71 @@ static const IrInst *come_back(InterpThread *t, InterpFrame **f, const IrInst *r
   return callee->call->next;
 }
 
-static HdStatus step(InterpThread *t, InterpFrame **f, const IrInst **at) {
-  const IrInst *i = *at;
+/* The region of `threads` ran for one thread; now the next, or what follows it. */
+static const IrInst *next_thread(InterpThread *t, const IrInst *threads) {
+  int64_t *x = &t->tid[t->launch->ndim - 1], size = t->launch->kernel->group;
+  if (++*x % size) return threads->sub[0]->first;
+  *x -= size;
+  return threads->next;
+}
+
+static const IrInst *yield(InterpThread *t, InterpFrame *f, const IrInst *i) {
+  const IrInst *from = i->region->parent;
+  return from->op == IR_threads ? next_thread(t, from) : finish(t, f, i, from);
+}
+
+/* The end of the function, or of the thread's turn in a region of threads. */
+static const IrInst *give_back(InterpThread *t, const IrInst *i) {
+  const IrInst *p = i->region->parent;
+  while (p && p->op != IR_threads) p = p->region->parent;
+  return p ? next_thread(t, p) : come_back(t, &t->frame, i);
+}
+
+static HdStatus step(InterpThread *t) {
+  const IrInst *i = t->at;
+  InterpFrame *f = t->frame;
   switch (i->op) {
-  case IR_if: *at = i->sub[*hdinterp_leaves(*f, i->args[0]) ? 0 : 1]->first; break;
-  case IR_loop: *at = next_round(t, *f, i, i); break;
-  case IR_scope: *at = i->sub[0]->first; break;
-  case IR_call: return enter(t, f, at);
-  case IR_yield: *at = finish(t, *f, i, i->region->parent); break;
-  case IR_break: *at = finish(t, *f, i, enclosing(i, IR_loop)); break;
-  case IR_leave: *at = finish(t, *f, i, enclosing(i, IR_scope)); break;
-  case IR_continue: *at = next_round(t, *f, i, enclosing(i, IR_loop)); break;
-  case IR_return: *at = come_back(t, f, i); break;
+  case IR_if: t->at = i->sub[*hdinterp_leaves(f, i->args[0]) ? 0 : 1]->first; break;
+  case IR_loop: t->at = next_round(t, f, i, i); break;
+  case IR_scope:
+  case IR_threads: t->at = i->sub[0]->first; break;
+  case IR_call: return enter(t, &t->frame, &t->at);
+  case IR_yield: t->at = yield(t, f, i); break;
+  case IR_break: t->at = finish(t, f, i, enclosing(i, IR_loop)); break;
+  case IR_leave: t->at = finish(t, f, i, enclosing(i, IR_scope)); break;
+  case IR_continue: t->at = next_round(t, f, i, enclosing(i, IR_loop)); break;
+  case IR_return: t->at = give_back(t, i); break;
   case IR_unreachable: return hdinterp_fault(t, i, "this place is said never to be reached");
-  default: *at = i->next; return hdinterp_exec(t, *f, i);
+  default: t->at = i->next; return hdinterp_exec(t, f, i);
   }
   return HD_OK;
 }
 
 /* --- threads --- */
 
+static void start(InterpThread *t) {
+  t->frame = t->frames->all[0];
+  t->frame->running = true;
+  t->at = t->frame->fn->body->first;
+  t->steps = 0;
+}
+
+/* Until the thread's end, or an instruction that all threads of its group run together. */
 static HdStatus run_thread(InterpThread *t) {
-  InterpFrame *f = t->frames->all[0];
-  const IrInst *i = f->fn->body->first;
   uint64_t limit = t->launch->max_steps;
-  f->running = true;
-  for (uint64_t n = 0; i; n++) {
-    if (limit && n == limit) return hdinterp_fault(t, i, "the thread runs longer than it may");
-    HD_TRY(step(t, &f, &i));
+  for (; t->at && hdir_ops[t->at->op].effect != FX_GROUP; t->steps++) {
+    if (limit && t->steps == limit) return hdinterp_fault(t, t->at, "the thread runs longer than it may");
+    HD_TRY(step(t));
   }
+  return HD_OK;
+}
+
+static HdStatus run_group(InterpThread t[], uint32_t n, uint64_t scratch[]) {
+  for (uint32_t k = 0; k < n; k++) start(&t[k]);
+  do {
+    for (uint32_t k = 0; k < n; k++) HD_TRY(run_thread(&t[k]));
+    HD_TRY(hdinterp_meet(t, n, scratch));
+  } while (t[0].at);
   return HD_OK;
 }
 
@@ -118,18 +154,32 @@ static void bind_args(const InterpFrames *fs, const InterpLaunch *launch, const 
   }
 }
 
+/* What is not promised is neither zero nor what the last group left. */
+static void spoil(char *shared, uint64_t size) { memset(shared, 0xa5, size); }
+
 static HdStatus run_row(const InterpLaunch *launch, Arena *a, HdError *err) {
-  InterpFrames fs;
-  hdinterp_frames_init(&fs, launch->kernel, a);
-  HD_TRY(hdinterp_c_bind(&fs, launch, err));
+  uint32_t group = launch->kernel->group ? (uint32_t)launch->kernel->group : 1;
+  uint32_t n = hdir_is_split(launch->kernel) ? 1 : group, inner = (uint32_t)launch->ndim - 1;
+  InterpThread *t = HDB_NEW_N(a, InterpThread, n);
+  uint64_t *scratch = HDB_NEW_N(a, uint64_t, n);
   uint32_t *offset = HDB_NEW_N(a, uint32_t, launch->kernel->body->nparams + 1);
   hdir_args_layout(launch->kernel, offset);
-  bind_args(&fs, launch, offset);
-  InterpThread t = {launch, &fs, {0, 0, 0, 0}, err};
-  for (int32_t k = 0; k + 1 < launch->ndim; k++) t.tid[k] = launch->at[k];
-  for (int64_t x = launch->begin; x < launch->end; x++) {
-    t.tid[launch->ndim - 1] = x;
-    HD_TRY(run_thread(&t));
+  for (uint32_t k = 0; k < n; k++) {
+    t[k] = (InterpThread){.launch = launch, .frames = HDB_NEW(a, InterpFrames), .err = err};
+    hdinterp_frames_init(t[k].frames, launch->kernel, a);
+    HD_TRY(hdinterp_c_bind(t[k].frames, launch, err));
+    bind_args(t[k].frames, launch, offset);
+    for (uint32_t axis = 0; axis < inner; axis++) t[k].tid[axis] = launch->at[axis];
+  }
+  uint64_t shared_size = t->frames->shared_size;
+  char *shared = hdb_alloc(a, shared_size + 16);
+  for (int64_t x = launch->begin; x < launch->end; x += group) {
+    if (shared_size) spoil(shared, shared_size);
+    for (uint32_t k = 0; k < n; k++) {
+      t[k].shared = shared;
+      t[k].tid[inner] = x + k;
+    }
+    HD_TRY(run_group(t, n, scratch));
   }
   return HD_OK;
 }

@@ -19,7 +19,7 @@ typedef struct InterpLaunch {
   int32_t       ndim;
   int64_t       dim[HD_MAX_DIMS];
   int64_t       at[HD_MAX_DIMS]; /* the outer coordinates of the row to run */
-  int64_t       begin, end;      /* the threads of that row                 */
+  int64_t       begin, end;      /* the threads of that row; whole groups   */
   void (*report)(void *user, const IrInst *inst, const int64_t tid[HD_MAX_DIMS], int64_t index, int64_t limit);
   void         *user;
   uint64_t      max_steps;       /* instructions a thread may run; 0 is no limit   */

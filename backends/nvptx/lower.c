@@ -116,12 +116,16 @@ static void put_sreg(PtxLower *g, Buf *text, const char *name) {
   hdb_putf(text, "  %%%s = call i32 @%s()\n", name, full);
 }
 
-/* n fits 32 bits: the grid is at most 2^31 - 1 threads, rounded up to a block. */
+/* n fits 32 bits: the grid is at most 2^31 - 1 threads, rounded up to a block. Blocks that are groups are full. */
 static void put_guard(PtxLower *g, Buf *text) {
   put_sreg(g, text, "ctaid.x");
   put_sreg(g, text, "ntid.x");
   put_sreg(g, text, "tid.x");
   hdb_put(text, "  %first = mul i32 %ctaid.x, %ntid.x\n  %n = add i32 %first, %tid.x\n");
+  if (g->fn->group) {
+    hdb_put(text, "  br label %run\n");
+    return;
+  }
   hdb_putf(text, "  %%count.p = getelementptr i8, ptr %%launch, i64 %d\n", PTX_LAUNCH_COUNT);
   hdb_put(text, "  %count = load i32, ptr %count.p, align 8\n  %in = icmp ult i32 %n, %count\n"
                 "  br i1 %in, label %run, label %exit\n");
@@ -129,7 +133,6 @@ static void put_guard(PtxLower *g, Buf *text) {
 
 static void function(PtxLower *g, const char *symbol, uint32_t args_size, Buf *text) {
   Buf body;
-  int block = g->options.block ? g->options.block : DEFAULT_BLOCK;
   hdb_buf_init(&body, g->a);
   g->out = &body;
   g->block = "body";
@@ -152,7 +155,8 @@ static void function(PtxLower *g, const char *symbol, uint32_t args_size, Buf *t
   if (g->decls.len) hdb_putn(text, g->decls.data, g->decls.len);
   hdb_putf(text, "attributes #0 = { nounwind \"no-builtins\"%s }\n",
            g->options.fast ? " \"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"" : "");
-  hdb_putf(text, "!nvvm.annotations = !{!0}\n!0 = !{ptr @\"%s\", !\"maxntidx\", i32 %d}\n", symbol, block);
+  hdb_putf(text, "!nvvm.annotations = !{!0}\n!0 = !{ptr @\"%s\", !\"%s\", i32 %d}\n", symbol,
+           g->fn->group ? "reqntidx" : "maxntidx", hdptx_block(g->fn, &g->options));
   hdb_put(text, "!1 = !{!\"branch_weights\", i32 2000, i32 1}\n!2 = !{}\n");
 }
 
@@ -214,6 +218,10 @@ HdStatus hdptx_print(const IrFunc *kernel, const PtxTarget *target, const PtxOpt
   hdptx_writes(g);
   function(g, hdptx_symbol(kernel, a), args_size ? args_size : 8, text);
   return g->status;
+}
+
+int32_t hdptx_block(const IrFunc *kernel, const PtxOptions *options) {
+  return kernel->group ? kernel->group : options->block ? options->block : DEFAULT_BLOCK;
 }
 
 int32_t hdptx_rank(const IrFunc *kernel) {

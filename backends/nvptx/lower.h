@@ -7,7 +7,8 @@
  *     lower_flow.c  if, loop, scope and enders as blocks and phis
  *     lower_ops.c   pure operations                 lower_cvt.c     conversions
  *     lower_mem.c   addresses, loads, stores        lower_atomic.c  atomics
- *     lower_fault.c assert and check                ptx_text.c      text, constants, declarations
+ *     lower_fault.c assert and check                lower_group.c   shared memory, barriers, shuffles
+ *     ptx_text.c    text, constants, declarations
  */
 #ifndef NVPTX_LOWER_H
 #define NVPTX_LOWER_H
@@ -17,8 +18,8 @@ HD_BEGIN_DECLS
 
 /* base + off. */
 typedef struct PtxAddr {
-  bool        local;
-  const char *base; /* of `ptr addrspace(1)`, of a local one `ptr addrspace(5)` */
+  IrSpace     space;
+  const char *base; /* of the space's type of pointer (hdptx_space) */
   int64_t     off;
 } PtxAddr;
 
@@ -91,6 +92,7 @@ static inline void hdptx_set(PtxLower *g, const IrValue *v, const char *x) { g->
 /* --- parts of the walk --- */
 const char *hdptx_symbol(const IrFunc *kernel, Arena *a); /* lower.c */
 int32_t     hdptx_rank(const IrFunc *kernel);
+int32_t     hdptx_block(const IrFunc *kernel, const PtxOptions *options); /* the most threads of a block */
 void hdptx_region(PtxLower *g, const IrRegion *r); /* lower_flow.c */
 const char *hdptx_tid(PtxLower *g, int32_t axis);  /* lower.c: i32 */
 const char *hdptx_param(PtxLower *g, const char *type, uint32_t align, uint32_t offset);  /* loaded once, before the body */
@@ -100,6 +102,7 @@ void hdptx_pure(PtxLower *g, const IrInst *i);        /* lower_ops.c */
 const char *hdptx_op(PtxLower *g, IrOp op, const IrType *t, const IrType *res, const char *const x[]);
 const char *hdptx_cvt(PtxLower *g, const IrType *from, const IrType *to, const char *x); /* lower_cvt.c */
 void hdptx_index(PtxLower *g, const IrInst *i); /* lower_mem.c */
+const char *hdptx_space(const PtxAddr *a);       /* "ptr addrspace(1)" */
 void hdptx_alloca(PtxLower *g, const IrInst *i);
 void hdptx_member(PtxLower *g, const IrInst *i);
 void hdptx_elem(PtxLower *g, const IrInst *i);
@@ -109,6 +112,9 @@ const char *hdptx_point(PtxLower *g, const IrInst *i, const PtxAddr **addr); /* 
 void hdptx_writes(PtxLower *g);                  /* fills in g->written */
 void hdptx_atomic(PtxLower *g, const IrInst *i); /* lower_atomic.c */
 void hdptx_report(PtxLower *g, const IrInst *i); /* lower_fault.c  */
+void hdptx_group_id(PtxLower *g, const IrInst *i); /* lower_group.c: ltid, gid, gdim */
+void hdptx_shared(PtxLower *g, const IrInst *i);
+void hdptx_group(PtxLower *g, const IrInst *i);  /* what all threads run together */
 
 HD_END_DECLS
 #endif

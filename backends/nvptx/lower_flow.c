@@ -142,17 +142,22 @@ static void lower_inst(PtxLower *g, const IrInst *i) {
   case IR_scope: lower_scope(g, i); return;
   case IR_index: hdptx_index(g, i); return;
   case IR_alloca: hdptx_alloca(g, i); return;
+  case IR_shared: hdptx_shared(g, i); return;
   case IR_member: hdptx_member(g, i); return;
   case IR_elem: hdptx_elem(g, i); return;
   case IR_load: hdptx_load(g, i); return;
   case IR_store: hdptx_store(g, i); return;
   case IR_extract: hdptx_launch_inst(g, i); return;
+  case IR_ltid:
+  case IR_gid:
+  case IR_gdim: hdptx_group_id(g, i); return;
   default: break;
   }
   switch (hdir_ops[i->op].effect) {
   case FX_LAUNCH: hdptx_launch_inst(g, i); break;
   case FX_ATOMIC: hdptx_atomic(g, i); break;
   case FX_REPORT: hdptx_report(g, i); break;
+  case FX_GROUP: hdptx_group(g, i); break;
   case FX_PURE: hdptx_pure(g, i); break;
   case FX_END: lower_ender(g, i); break;
   default:

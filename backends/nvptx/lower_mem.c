@@ -18,10 +18,12 @@ static const PtxAddr *of(PtxLower *g, const IrInst *i, const IrValue *v) {
 
 static void keep(PtxLower *g, const IrInst *i, PtxAddr a) { g->addr[i->res[0]->id] = hdb_copy(g->a, &a, sizeof a); }
 
-static const char *space(const PtxAddr *a) { return a->local ? "ptr addrspace(5)" : "ptr addrspace(1)"; }
+const char *hdptx_space(const PtxAddr *a) {
+  return a->space == IR_LOCAL ? "ptr addrspace(5)" : a->space == IR_SHARED ? "ptr addrspace(3)" : "ptr addrspace(1)";
+}
 
 static const char *move(PtxLower *g, const PtxAddr *a, const char *bytes) {
-  return hdptx_ins(g, "getelementptr i8, %s %s, i64 %s", space(a), a->base, bytes);
+  return hdptx_ins(g, "getelementptr i8, %s %s, i64 %s", hdptx_space(a), a->base, bytes);
 }
 
 /* --- indices --- */
@@ -134,7 +136,7 @@ void hdptx_alloca(PtxLower *g, const IrInst *i) {
   const char *object = hdptx_name(g), *base = hdptx_name(g);
   hdb_putf(&g->allocas, "  %s = alloca [%u x i8], align 16\n", object, chunks * 16);
   hdb_putf(&g->allocas, "  %s = addrspacecast ptr %s to ptr addrspace(5)\n", base, object);
-  keep(g, i, (PtxAddr){.local = true, .base = base});
+  keep(g, i, (PtxAddr){.space = IR_LOCAL, .base = base});
   if (chunks > ZERO_AT_ONCE) {
     zero_loop(g, base, chunks);
     return;
@@ -149,7 +151,7 @@ void hdptx_alloca(PtxLower *g, const IrInst *i) {
 
 const char *hdptx_point(PtxLower *g, const IrInst *i, const PtxAddr **addr) {
   const PtxAddr *a = *addr = of(g, i, i->args[0]);
-  return a->off ? hdptx_ins(g, "getelementptr i8, %s %s, i64 %lld", space(a), a->base, (long long)a->off) : a->base;
+  return a->off ? hdptx_ins(g, "getelementptr i8, %s %s, i64 %lld", hdptx_space(a), a->base, (long long)a->off) : a->base;
 }
 
 /* The type of the array that a global address lies in. */
@@ -172,8 +174,8 @@ void hdptx_load(PtxLower *g, const IrInst *i) {
     hdptx_fail(g, i, HD_ERR_COMPILE, "a load of a composite");
     return;
   }
-  bool fixed = !a->local && !g->written[root_type(i->args[0])->id];
-  const char *x = hdptx_ins(g, "load %s, %s %s, align %u%s", hdptx_mem_type(t), space(a), p, t->size,
+  bool fixed = a->space == IR_GLOBAL && !g->written[root_type(i->args[0])->id];
+  const char *x = hdptx_ins(g, "load %s, %s %s, align %u%s", hdptx_mem_type(t), hdptx_space(a), p, t->size,
                             fixed ? ", !invariant.load !2" : "");
   hdptx_set(g, i->res[0], t->kind == IR_BOOL ? hdptx_ins(g, "icmp ne i8 %s, 0", x) : x);
 }
@@ -183,5 +185,5 @@ void hdptx_store(PtxLower *g, const IrInst *i) {
   const PtxAddr *a;
   const char *p = hdptx_point(g, i, &a), *x = hdptx_get(g, i->args[1]);
   if (t->kind == IR_BOOL) x = hdptx_ins(g, "zext i1 %s to i8", x);
-  hdptx_line(g, "store %s %s, %s %s, align %u", hdptx_mem_type(t), x, space(a), p, t->size);
+  hdptx_line(g, "store %s %s, %s %s, align %u", hdptx_mem_type(t), x, hdptx_space(a), p, t->size);
 }

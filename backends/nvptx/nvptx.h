@@ -15,6 +15,8 @@
  * not read and taken as 0. Axes from r on, which the kernel does not look at, are repetitions: other launches, or
  * ctaid.y.
  *
+ * A block of a kernel with groups is a group: the last axis that it looks at, r-1, is whole groups, and so is each piece.
+ *
  * Division by len[k] takes its mul and shift: shift = the least s with 2^s >= len, mul = floor(2^32 * (2^shift - len) /
  * len) + 1; then n / len = (high32(n * mul) + n) >> shift for n < 2^31 (Granlund and Montgomery, PLDI 1994). len[0] and
  * what belongs to it is not read.
@@ -79,6 +81,7 @@ typedef struct PtxCode {
   size_t      ptx_size; /* without the zero                           */
   PtxSites    sites;
   int32_t     rank;     /* r above                                    */
+  int32_t     block;    /* the most threads of a block; of a kernel with groups the threads of each block */
   int32_t     sm;       /* of the PTX: less than the target's if this LLVM does not know it yet; newer GPUs run it too */
   double      print_ms, parse_ms, opt_ms, emit_ms;
 } PtxCode;

@@ -99,6 +99,7 @@ struct FeStmt {
   FeDeclKind   how;
   FeTok        op;
   FeSpan       span, name_span, end; /* end: the closing brace of a block */
+  bool         shared; /* of a declaration: of the group                   */
   const char  *name, *text;
   FeTypeRef   *type;
   FeExpr      *a, *b;
@@ -130,6 +131,7 @@ struct FeFn {
   FeUnit     *unit;
   bool        is_kernel, fast;
   bool        is_extern, pure; /* a C function, which has no body */
+  FeExpr     *group; /* of @group(..), or NULL */
   FeGeneric  *generics;
   uint32_t    ngenerics;
   FeParam    *params;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "frontend/lang/lower.h"
+#include "ir/layout.h"
 
 /* --- finding --- */
 
@@ -178,6 +179,15 @@ static bool same_head(const IrFunc *g, const FeInstance *i, uint32_t np, const I
   return same && (g->nresults ? g->results[0] : NULL) == i->result;
 }
 
+/* Of @group(..); 0 after a report. */
+static int32_t group_size(FeLower *L, FeExpr *e) {
+  FeBig n = 0;
+  if (!hdfe_const_int(L, e, &n)) return 0;
+  if (n >= 32 && n <= 1024 && n % 32 == 0) return (int32_t)n;
+  hdfe_error(L, e->span, FE_D_group_size, (long long)n);
+  return 0;
+}
+
 /* The head of an instance's IR; false if there is no body to lower: the module has the function already, or never will. */
 static bool instance_func(FeLower *L, FeInstance *i, FeSpan span) {
   FeFn *f = i->fn;
@@ -195,7 +205,10 @@ static bool instance_func(FeLower *L, FeInstance *i, FeSpan span) {
   }
   const char *name = f->is_extern ? f->name : instance_name(L, i);
   IrFunc *have = hdir_func_find(L->fe->module, name);
-  if (L->fe->linking && f->unit->library && (i->ir = have)) return false;
+  if (L->fe->linking && f->unit->library && (i->ir = have)) {
+    i->needs_group = hdir_needs_group(have);
+    return false;
+  }
   if (f->is_extern && have && same_head(have, i, np, params)) { /* declared in two files */
     i->ir = have;
     return false;
@@ -210,6 +223,7 @@ static bool instance_func(FeLower *L, FeInstance *i, FeSpan span) {
   i->ir->is_extern = f->is_extern;
   i->ir->is_pure = f->pure;
   i->ir->loc = (IrLoc){f->unit->file, f->span.line, f->span.col};
+  i->ir->group = f->group ? group_size(L, f->group) : 0;
   if (!f->is_extern) return true;
   for (uint32_t k = 0; k < np; k++) i->ir->body->params[k]->name = f->params[k].name;
   HDB_PUSH(L->fe->arena, L->fe->done, L->fe->ndone, L->fe->cap_done, i->ir);
@@ -312,7 +326,7 @@ static FeEx emit_call(FeLower *L, const FeMatch *m, uint32_t n, FeEx args[], FeP
   for (uint32_t k = 0; k < n; k++)
     ok &= (values[k] = pass(L, m, k, args[k], places ? places[k] : NULL, exprs[k], &outs[k])) != NULL;
   FeInstance *i = hdfe_instance(L, m, span);
-  if (!i || !ok) return hdfe_ex_error();
+  if (!i || !ok || (i->needs_group && !hdfe_needs_group(L, span, m->fn->name))) return hdfe_ex_error();
   hdfe_at(L, span);
   IrInst *call = hdir_call(L->b, i->ir, values);
   uint32_t r = i->result ? 1 : 0;

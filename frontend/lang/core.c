@@ -10,6 +10,9 @@ typedef enum CoreKind {
   CORE_LEN,
   CORE_ATOMIC,
   CORE_ASSERT,
+  CORE_GROUP,   /* of no argument: ids and barrier */
+  CORE_SHUFFLE, /* shuffle(x, lane)                */
+  CORE_BALLOT,
 } CoreKind;
 
 typedef enum TypeFact {
@@ -52,6 +55,12 @@ static const CoreRow rows[] = {
     {"select", CORE_SELECT, 3, 0, 0},
     {"tid", CORE_LAUNCH, 1, IR_tid, 0},
     {"dim", CORE_LAUNCH, 1, IR_dim, 0},
+    {"group_tid", CORE_GROUP, 0, IR_ltid, 0},
+    {"group_id", CORE_GROUP, 0, IR_gid, 0},
+    {"group_size", CORE_GROUP, 0, IR_gdim, 0},
+    {"barrier", CORE_GROUP, 0, IR_barrier, 0},
+    {"shuffle", CORE_SHUFFLE, 2, IR_shuffle, 0},
+    {"ballot", CORE_BALLOT, 1, IR_ballot, 0},
     {"bitcast", CORE_BITCAST, 1, 0, 0},
     {"len", CORE_LEN, 1, 0, 0},
     {"atomic_add", CORE_ATOMIC, 2, IR_atomic_add, 0},
@@ -178,6 +187,48 @@ static bool core_bitcast(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
   return true;
 }
 
+/* --- groups --- */
+
+bool hdfe_needs_group(FeLower *L, FeSpan span, const char *what) {
+  if (!L->fn->is_kernel) L->instance->needs_group = true;
+  if (!L->fn->is_kernel || L->instance->ir->group) return true;
+  hdfe_error(L, span, FE_D_needs_group, what);
+  return false;
+}
+
+static FeEx core_group(FeLower *L, const CoreRow *r, FeExpr *e) {
+  if (e->nargs) return wrong_count(L, e, "no arguments");
+  if (!hdfe_needs_group(L, e->span, e->name)) return hdfe_ex_error();
+  hdfe_at(L, e->span);
+  switch (r->op) {
+  case IR_ltid: return hdfe_ex(hdir_ltid(L->b));
+  case IR_gid: return hdfe_ex(hdir_gid(L->b));
+  case IR_barrier: hdir_barrier(L->b); return (FeEx){.kind = FE_X_VOID};
+  default: return hdfe_ex(hdir_gdim(L->b));
+  }
+}
+
+static bool core_shuffle(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
+  *out = hdfe_ex_error();
+  if (!hdfe_needs_group(L, e->span, e->name)) return true;
+  IrValue *x = hdfe_default(L, args[0], e->args[0]->span);
+  if (!x) return true;
+  if (!hdir_is_scalar(x->type)) return false;
+  IrValue *lane = hdfe_coerce(L, args[1], hdfe_scalar(L, IR_I32), e->args[1]->span);
+  hdfe_at(L, e->span);
+  if (lane) *out = hdfe_ex(hdir_shuffle(L->b, x, lane));
+  return true;
+}
+
+static bool core_ballot(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
+  *out = hdfe_ex_error();
+  if (!hdfe_needs_group(L, e->span, e->name)) return true;
+  IrValue *c = hdfe_coerce(L, args[0], hdfe_scalar(L, IR_BOOL), e->args[0]->span);
+  hdfe_at(L, e->span);
+  if (c) *out = hdfe_ex(hdir_ballot(L->b, c));
+  return true;
+}
+
 bool hdfe_core(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FeEx *out) {
   const CoreRow *r = find(e->name);
   if (!r || r->nargs != n) return false;
@@ -185,6 +236,8 @@ bool hdfe_core(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FeEx *out) {
   case CORE_OP: return core_op(L, r, e, args, out);
   case CORE_SELECT: return core_select(L, e, args, out);
   case CORE_BITCAST: return core_bitcast(L, e, args, out);
+  case CORE_SHUFFLE: return core_shuffle(L, e, args, out);
+  case CORE_BALLOT: return core_ballot(L, e, args, out);
   default: return false;
   }
 }
@@ -297,7 +350,8 @@ static FeEx core_atomic(FeLower *L, const CoreRow *r, FeExpr *e) {
   if (e->nargs != r->nargs) return wrong_count(L, e, r->nargs == 2 ? "2 arguments" : "3 arguments");
   FePlace p = hdfe_place(L, e->args[0]);
   if (p.kind == FE_PLACE_ERROR) return hdfe_ex_error();
-  if (p.kind != FE_PLACE_MEMORY || !p.device || p.nparts) {
+  bool common = p.kind == FE_PLACE_MEMORY && (p.device || p.value->type->space == IR_SHARED);
+  if (!common || p.nparts) {
     hdfe_error(L, e->args[0]->span, FE_D_atomic_place, e->name);
     return hdfe_ex_error();
   }
@@ -339,6 +393,7 @@ bool hdfe_core_first(FeLower *L, FeExpr *e, FeEx *out) {
   case CORE_LEN: *out = core_len(L, e); return true;
   case CORE_ATOMIC: *out = core_atomic(L, r, e); return true;
   case CORE_ASSERT: *out = core_assert(L, e); return true;
+  case CORE_GROUP: *out = core_group(L, r, e); return true;
   default: return false;
   }
 }

@@ -93,6 +93,7 @@ struct FeInstance {
   const IrType  *result; /* NULL for none */
   IrFunc        *ir;
   bool           busy, broken;
+  bool           needs_group; /* a function for kernels with groups only */
 };
 
 typedef struct FeLower FeLower;
@@ -146,6 +147,8 @@ void          hdfe_offer_types(FeLower *L, FeNearest *n);
 /* --- constants (konst.c) --- */
 FeKonst     *hdfe_konst_of(FeLower *L, FeEx x);          /* NULL if it is not constant; quiet */
 FeEx         hdfe_konst_ex(FeLower *L, const FeKonst *k);
+/* Is this lowered for a kernel with groups, or for a function that then is for such kernels only? Reports that `what` needs one. */
+bool         hdfe_needs_group(FeLower *L, FeSpan span, const char *what);
 bool         hdfe_const_int(FeLower *L, FeExpr *e, FeBig *out);   /* reports */
 bool         hdfe_const_bool(FeLower *L, FeExpr *e, bool *out);   /* reports */
 FeConstItem *hdfe_find_const(FeLower *L, const char *name);

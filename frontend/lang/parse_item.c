@@ -317,12 +317,17 @@ static void add_fn(FeParser *p, FeFn *f) {
 
 typedef struct Attributes {
   bool fast, pure;
-  FeSpan fast_at, pure_at;
+  FeExpr *group;
+  FeSpan fast_at, pure_at, group_at;
 } Attributes;
 
-static void check_attributes(FeParser *p, const FeFn *f, const Attributes *a) {
+static void take_attributes(FeParser *p, FeFn *f, const Attributes *a) {
+  f->fast = a->fast;
+  f->pure = a->pure;
+  f->group = f->is_kernel ? a->group : NULL;
   if (a->pure && !f->is_extern) hdfe_report(p->fe, p->u, a->pure_at, FE_D_attribute_place, "pure", f->name);
   if (a->fast && f->is_extern) hdfe_report(p->fe, p->u, a->fast_at, FE_D_attribute_place, "fast", f->name);
+  if (a->group && !f->is_kernel) hdfe_report(p->fe, p->u, a->group_at, FE_D_attribute_place, "group", f->name);
 }
 
 /* What stands behind the head of a function. */
@@ -346,8 +351,6 @@ static void parse_fn(FeParser *p, const Attributes *a) {
   FeFn *f = HDB_NEW(p->fe->arena, FeFn);
   uint32_t cap = 0;
   f->unit = p->u;
-  f->fast = a->fast;
-  f->pure = a->pure;
   f->is_extern = hdfe_accept(p, TK_extern);
   if (f->is_extern && hdfe_peek(p) != TK_fn) {
     hdfe_expect(p, TK_fn);
@@ -361,7 +364,7 @@ static void parse_fn(FeParser *p, const Attributes *a) {
                : hdfe_expect_name(p, f->is_kernel ? "the name of the kernel" : "the name of the function", &f->span);
   if (!f->name) return;
   if (op) f->span = hdfe_span_to_here(p, f->span);
-  check_attributes(p, f, a);
+  take_attributes(p, f, a);
   if (hdfe_peek(p) == TK_LT) parse_generics(p, f);
   if (f->is_extern && f->ngenerics) {
     hdfe_report(p->fe, p->u, f->span, FE_D_extern_parameter, "generic parameters");
@@ -483,9 +486,17 @@ static void parse_import(FeParser *p) {
   HDB_PUSH(p->fe->arena, p->u->import_list, p->u->nimport_list, p->u->cap_import_list, i);
 }
 
+/* (threads) */
+static void parse_group(FeParser *p, Attributes *a) {
+  FeSpan opened = hdfe_tok(p)->span;
+  if (!hdfe_expect(p, TK_LPAREN)) return;
+  a->group = hdfe_parse_expr(p);
+  hdfe_close(p, TK_RPAREN, opened);
+}
+
 static Attributes parse_attributes(FeParser *p) {
   Attributes a = {0};
-  while (hdfe_accept(p, TK_AT)) {
+  while (!p->panic && hdfe_accept(p, TK_AT)) {
     FeSpan span;
     const char *name = hdfe_expect_name(p, "the name of an attribute", &span);
     if (!name) return a;
@@ -493,6 +504,8 @@ static Attributes parse_attributes(FeParser *p) {
       a.fast = true, a.fast_at = span;
     else if (strcmp(name, "pure") == 0)
       a.pure = true, a.pure_at = span;
+    else if (strcmp(name, "group") == 0)
+      a.group_at = span, parse_group(p, &a);
     else
       hdfe_report(p->fe, p->u, span, FE_D_unknown_attribute, name);
   }

@@ -111,7 +111,13 @@ static bool at_declaration(const FeParser *p) {
   return behind && p->u->tokens[behind].kind == TK_NAME;
 }
 
-/* [let|var|const] [type] name[axes] [= value], without the semicolon */
+/* The word `shared`, a type and a name follow. */
+static bool at_shared(const FeParser *p) {
+  if (hdfe_peek(p) != TK_NAME || strcmp(hdfe_tok(p)->text, "shared") != 0 || hdfe_peek_at(p, 1) != TK_NAME) return false;
+  return hdfe_peek_at(p, 2) == TK_NAME || hdfe_peek_at(p, 2) == TK_LT;
+}
+
+/* [let|var|const|shared] [type] name[axes] [= value], without the semicolon */
 static FeStmt *parse_decl(FeParser *p) {
   FeStmt *s = stmt_new(p, FE_DECL);
   s->how = FE_VAR;
@@ -121,6 +127,10 @@ static FeStmt *parse_decl(FeParser *p) {
     s->how = FE_CONST;
   else
     hdfe_accept(p, TK_var);
+  if (s->how == FE_VAR && at_shared(p)) {
+    s->shared = true;
+    hdfe_advance(p);
+  }
   if (at_declaration(p)) s->type = hdfe_parse_type(p);
   s->name = hdfe_expect_name(p, "the name of a variable", &s->name_span);
   if (!s->name) return s;

@@ -76,6 +76,19 @@ static FeVar *declare_value(FeLower *L, const FeStmt *s, const IrType *t, IrValu
   return v;
 }
 
+/* An object of the group: shared T name[n]; */
+static void decl_shared(FeLower *L, FeStmt *s, const IrType *t) {
+  if (!hdfe_needs_group(L, s->span, "shared memory")) t = NULL;
+  if (s->a) {
+    hdfe_error(L, s->a->span, FE_D_shared_value, s->name);
+    t = NULL;
+  }
+  FeVar *v = hdfe_declare(L, s->name, s->name_span, t ? FE_VAR_MEMORY : FE_VAR_ERROR, t);
+  if (!t) return;
+  v->value = hdir_shared(L->b, t);
+  v->value->name = s->name;
+}
+
 static void decl_const(FeLower *L, FeStmt *s, const IrType *t, bool ok) {
   FeEx x = !ok ? hdfe_ex_error() : t ? hdfe_ex(hdfe_value(L, s->a, t)) : hdfe_expr(L, s->a);
   FeKonst *k = hdfe_konst_of(L, x);
@@ -96,6 +109,10 @@ static void stmt_decl(FeLower *L, FeStmt *s) {
   if (t && hdfe_has_array(t) && s->how == FE_VAR) {
     hdfe_error(L, s->type->span, FE_D_array_place);
     ok = false;
+  }
+  if (s->shared) {
+    decl_shared(L, s, ok ? t : NULL);
+    return;
   }
   IrValue *x = NULL;
   if (s->a && (ok || s->a->kind != FE_LIST)) x = hdfe_value(L, s->a, t);

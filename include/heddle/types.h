@@ -6,6 +6,7 @@
 HD_BEGIN_DECLS
 
 #define HD_MAX_DIMS 4
+#define HD_MAX_GROUP 1024 /* threads of a group, a multiple of 32 */
 
 /* Scalars, in the order that the IR uses too. Floats are IEEE 754, bf16 its upper half of f32; integers are
  * two's complement; bool is one byte, 0 or 1. */

@@ -50,8 +50,10 @@ static HdStatus find_function(CudaDevice *d, const RtArtifact *a, CudaCode *c, H
   snprintf(detail, sizeof detail, "kernel '%s'", a->sig.kernel);
   CuResult code = cu->cuModuleGetFunction(&c->function, c->module, a->symbol);
   if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuModuleGetFunction", detail, err);
-  code = cu->cuOccupancyMaxPotentialBlockSize(&grid, &block, c->function, NULL, 0, a->block);
-  if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuOccupancyMaxPotentialBlockSize", detail, err);
+  if (!a->sig.group) { /* a group is a block */
+    code = cu->cuOccupancyMaxPotentialBlockSize(&grid, &block, c->function, NULL, 0, a->block);
+    if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuOccupancyMaxPotentialBlockSize", detail, err);
+  }
   c->block = block < 1 || block > a->block ? a->block : block;
   cu->cuFuncGetAttribute(&c->registers, FUNCTION_REGISTERS, c->function);
   cu->cuFuncGetAttribute(&c->spilled, FUNCTION_LOCAL_BYTES, c->function);
@@ -62,7 +64,12 @@ HdStatus hdcu_load(RtDevice *base, const RtArtifact *a, HdError *err, RtCode *ou
   CudaDevice *d = (CudaDevice *)base;
   CudaCode *c = new_code(base->mem, a);
   if (!c) return hdb_fail(err, HD_ERR_NOMEM, "", "the record of kernel '%s'", a->sig.kernel);
-  RtCode code = {.device = base, .kernel = a->sig.kernel, .own = c, .width = 1, .kind = RT_CODE_PTX};
+  RtCode code = {.device = base,
+                 .kernel = a->sig.kernel,
+                 .own = c,
+                 .width = 1,
+                 .group = a->sig.group,
+                 .kind = RT_CODE_PTX};
   HdStatus status = hdcu_enter(d, err);
   if (status == HD_OK) {
     status = load_module(d, a, &c->module, err);

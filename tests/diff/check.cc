@@ -10,10 +10,11 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-std::vector<Dims> Launches(const Case &c, const CheckOptions &o) {
+// A launch of a kernel with groups is of whole groups.
+std::vector<Dims> Launches(const Case &c, const CheckOptions &o, int64_t group) {
   if (!c.ragged) return {c.dim};
   std::vector<Dims> all;
-  for (int64_t n : o.inner) {
+  for (int64_t n : group ? std::vector<int64_t>{0, group, 3 * group} : o.inner) {
     all.push_back(c.dim);
     all.back().back() = n;
   }
@@ -47,7 +48,7 @@ public:
       return {false, "the kernel uses " + std::to_string(rank) + " axes of the launch"};
     problem = MakeRivals();
     if (!problem.empty()) return {true, problem};
-    for (const Dims &dim : Launches(c_, o_)) {
+    for (const Dims &dim : Launches(c_, o_, canon_.Find(c_.kernel)->group)) {
       for (Layout layout : o_.layouts) {
         Verdict v = Launch(dim, layout);
         if (!v.valid || !v.failure.empty()) return v;
@@ -82,9 +83,10 @@ private:
       if (problem.empty() && (!compiled || p != "cpu")) problem = AddPipeline(p);
     for (const CpuWay &way : o_.ways)
       if (problem.empty()) problem = AddWay(way);
+    if (problem.empty() && !o_.others.empty()) problem = AddPipeline("gpu");
     for (const auto &make : o_.others) {
       if (!problem.empty()) break;
-      rivals_.push_back(make(copies_[0]->Find(c_.kernel)));
+      rivals_.push_back(make(copies_.back()->Find(c_.kernel)));
       const Rival &r = rivals_.back();
       if (!r.problem.empty()) problem = r.name + ": " + r.problem;
     }

@@ -168,6 +168,7 @@ public:
 
 private:
   CpuWay way_;
+  int64_t  group_;
   void  *base_ = nullptr, *entry_ = nullptr;
   size_t size_ = 0;
 };

@@ -1,4 +1,5 @@
 // tests/diff/run_cpu.cc -- a kernel as machine code: compiled, loaded, and run by one thread or by two at once.
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -39,15 +40,16 @@ std::string Compile(const IrFunc *kernel, const CpuWay &way, Arena *a, RtImage *
   return status == HD_OK ? "" : err.detail;
 }
 
-// Share `part` of `parts` of every row. The cuts fall anywhere, not on multiples of a gang.
-void RunPart(RtEntry entry, const void *args, const std::vector<int64_t> &dim, int part, int parts, RtFault *fault) {
+// Share `part` of `parts` of every row. The cuts fall between groups, and else anywhere, not on multiples of a gang.
+void RunPart(RtEntry entry, const void *args, const std::vector<int64_t> &dim, int64_t group, int part, int parts,
+             RtFault *fault) {
   RtSpan span = {};
   int64_t rows = 1, n = dim.back();
   span.ndim = (int32_t)dim.size();
   span.serial = parts == 1;
   span.fault = fault;
-  span.begin = n * part / parts;
-  span.end = n * (part + 1) / parts;
+  span.begin = n / group * part / parts * group;
+  span.end = n / group * (part + 1) / parts * group;
   for (int64_t &d : span.dim) d = 1;
   for (size_t k = 0; k < dim.size(); k++) span.dim[k] = dim[k];
   for (size_t k = 0; k + 1 < dim.size(); k++) rows *= dim[k];
@@ -73,7 +75,7 @@ std::vector<const char *> CpuTargets() {
   return t;
 }
 
-CpuCode::CpuCode(const IrFunc *kernel, const CpuWay &way) : way_(way) {
+CpuCode::CpuCode(const IrFunc *kernel, const CpuWay &way) : way_(way), group_(std::max(1, kernel->group)) {
   Arena a;
   RtImage image = {};
   hdb_arena_init(&a, &hdb_system_allocator);
@@ -93,11 +95,11 @@ std::string CpuCode::Run(Inputs *in, Faults *faults) const {
   const void *args = in->Bind();
   RtEntry entry = (RtEntry)entry_;
   if (way_.threads == 1) {
-    RunPart(entry, args, in->dim, 0, 1, &fault);
+    RunPart(entry, args, in->dim, group_, 0, 1, &fault);
   } else {
     std::vector<std::thread> threads;
     for (int k = 0; k < way_.threads; k++)
-      threads.emplace_back([&, k] { RunPart(entry, args, in->dim, k, way_.threads, &fault); });
+      threads.emplace_back([&, k] { RunPart(entry, args, in->dim, group_, k, way_.threads, &fault); });
     for (std::thread &t : threads) t.join();
   }
   if (faults) faults->clear();

@@ -1,4 +1,5 @@
 // tests/diff/run_interp.cc -- a whole launch on the interpreter, and copies of modules for passes to work on.
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -44,12 +45,12 @@ bool MayAccess(void *user, const void *address, size_t size) {
   return false;
 }
 
-// One row; thread by thread if it matters which one it is.
+// One row; thread by thread, or group by group, if it matters which one it is.
 HdStatus RunRow(InterpLaunch *launch, Watch *w, int64_t n, HdError *err) {
   const bool whole = w->owner.empty();
   for (int64_t x = 0; x < n; x = launch->end) {
     launch->begin = x;
-    launch->end = whole ? n : x + 1;
+    launch->end = whole ? n : x + std::max(1, launch->kernel->group);
     w->thread++;
     HD_TRY(hdinterp_run(launch, &hdb_system_allocator, err));
   }

@@ -34,7 +34,7 @@ struct Counter {
   int limit;
 };
 
-enum class Kind { kFunction, kIf, kLoop, kScope };
+enum class Kind { kFunction, kIf, kLoop, kScope, kTogether /* all threads of a group run it, and leave it as one */ };
 
 // A region that is open.
 struct Open {
@@ -532,7 +532,7 @@ private:
     if (which == 0 && loop) return Break(loop), true;
     if (which == 1 && loop && loop->may_continue) return Continue(loop), true;
     if (which == 2 && scope) return Leave(scope), true;
-    if (which == 3) return Ender(IR_return, Several(open_[0].results, 2)), true;
+    if (which == 3 && may_return_) return Ender(IR_return, Several(open_[0].results, 2)), true;
     return false;
   }
 
@@ -668,6 +668,147 @@ private:
     const IrType *t = Scalar(IR_I64);
     IrValue *i = hdir_cvt(&b_, t, Bounded(n, 2));
     hdir_check(&b_, hdir_bin(&b_, IR_lt, i, Int(t, n)), i, Int(t, n), "in bounds");
+  }
+
+  // --- what the threads of a group do together: nothing here depends on which thread it is ---
+
+  IrValue *Agreed() {
+    IrValue *v = uniforms_.empty() || r_.Chance(15) ? Int(r_.In(0, 9)) : Pick(uniforms_);
+    return v->type == I32() ? v : hdir_cvt(&b_, I32(), v);
+  }
+
+  IrValue *AgreedBool() { return hdir_bin(&b_, r_.Chance(50) ? IR_lt : IR_ne, Agreed(), Int(r_.In(0, 5))); }
+
+  // Each thread's value for another one.
+  void Exchange() {
+    const IrType *t = Pick(types_);
+    IrValue *row = hdir_shared(&b_, hdir_fixed(ts_, t, (uint32_t)b_.fn->group));
+    hdir_store(&b_, hdir_elem(&b_, row, hdir_ltid(&b_)), Value(t, 3));
+    hdir_barrier(&b_);
+    IrValue *from = hdir_bin(&b_, IR_rem, hdir_bin(&b_, IR_and, Value(I32(), 2), Int(INT32_MAX)), hdir_gdim(&b_));
+    Keep(hdir_load(&b_, hdir_elem(&b_, row, from)));
+    hdir_barrier(&b_);
+  }
+
+  // One number that all threads change, and then know.
+  void Gather() {
+    static const IrOp ops[] = {IR_atomic_add, IR_atomic_min, IR_atomic_max, IR_atomic_and, IR_atomic_or, IR_atomic_xor};
+    static const IrKind kinds[] = {IR_I32, IR_U32, IR_I64, IR_U64};
+    const IrType *t = Scalar(kinds[r_.Below(4)]);
+    IrValue *p = hdir_shared(&b_, t), *start = Value(t, 1);
+    IrInst *first = hdir_if_begin(&b_, hdir_bin(&b_, IR_eq, hdir_ltid(&b_), Int(r_.In(0, 31))), 0, nullptr);
+    hdir_store(&b_, p, start);
+    hdir_ender(&b_, IR_yield, 0, nullptr);
+    hdir_end(&b_, first);
+    hdir_barrier(&b_);
+    hdir_atomic(&b_, ops[r_.Below(6)], p, Value(t, 3), nullptr);
+    hdir_barrier(&b_);
+    uniforms_.push_back(hdir_load(&b_, p));
+    Keep(uniforms_.back());
+    hdir_barrier(&b_);
+  }
+
+  // The sides, rounds or insides that a group runs as one: those of `If` and so on, but for how they end.
+  void TogetherBody(int depth, const Types &results, IrOp end, const Values &first) {
+    Hand saved = hand_;
+    Values known = uniforms_;
+    TogetherStatements(r_.In(0, 3), depth - 1);
+    if (!hdir_ended(&b_)) {
+      Values v = first;
+      for (const IrType *t : results) v.push_back(Value(t, 2));
+      Ender(end, v);
+    }
+    hand_ = saved;
+    uniforms_ = known;
+  }
+
+  void TogetherIf(int depth) {
+    Types results = RandomTypes(2);
+    IrInst *i = hdir_if_begin(&b_, AgreedBool(), (uint32_t)results.size(), results.data());
+    Begin(Kind::kTogether, results);
+    open_.back().reached = true;
+    TogetherBody(depth, results, IR_yield, {});
+    hdir_if_else(&b_, i);
+    TogetherBody(depth, results, IR_yield, {});
+    Close(i);
+  }
+
+  void LeaveTogether(IrOp end, IrValue *cond, const Types &results) {
+    IrInst *i = hdir_if_begin(&b_, cond, 0, nullptr);
+    Hand saved = hand_;
+    Ender(end, Several(results, 2));
+    hand_ = saved;
+    hdir_if_else(&b_, i);
+    Ender(IR_yield, {});
+    hdir_end(&b_, i);
+  }
+
+  void TogetherScope(int depth) {
+    Types results = RandomTypes(2);
+    IrInst *i = hdir_scope_begin(&b_, (uint32_t)results.size(), results.data());
+    Begin(Kind::kTogether, results);
+    open_.back().reached = true;
+    Hand saved = hand_;
+    Values known = uniforms_;
+    TogetherStatements(r_.In(0, 2), depth - 1);
+    LeaveTogether(IR_leave, AgreedBool(), results);
+    TogetherBody(depth, results, IR_yield, {});
+    hand_ = saved;
+    uniforms_ = known;
+    Close(i);
+  }
+
+  void TogetherLoop(int depth) {
+    if (rounds_ > 8) return;
+    Types results = RandomTypes(2), carried = RandomTypes(3);
+    Values init = Several(carried, 2);
+    init.insert(init.begin(), Int(0));
+    IrValue *n = hdir_bin(&b_, IR_and, Agreed(), Int(3));
+    IrInst *i = hdir_loop_begin(&b_, (uint32_t)init.size(), init.data(), (uint32_t)results.size(), results.data());
+    IrRegion *body = b_.at;
+    IrValue *round = body->params[0];
+    Begin(Kind::kTogether, results);
+    open_.back().reached = true;
+    rounds_ *= 4;
+    Hand saved = hand_;
+    Values known = uniforms_;
+    for (uint32_t k = 0; k < body->nparams; k++) Keep(body->params[k]);
+    uniforms_.push_back(round);
+    LeaveTogether(IR_break, hdir_bin(&b_, IR_ge, round, n), results);
+    TogetherStatements(r_.In(1, 3), depth - 1);
+    if (r_.Chance(30)) LeaveTogether(IR_break, AgreedBool(), results);
+    TogetherBody(depth, carried, IR_continue, {hdir_bin(&b_, IR_add, round, Int(1))});
+    hand_ = saved;
+    uniforms_ = known;
+    rounds_ /= 4;
+    Close(i);
+  }
+
+  void Together(int depth) {
+    switch (r_.Below(depth > 0 ? 9 : 6)) {
+    case 0:
+    case 1: Exchange(); break;
+    case 2: Gather(); break;
+    case 3: hdir_barrier(&b_); break;
+    case 4: Keep(hdir_shuffle(&b_, Value(Pick(scalars_), 3), Value(I32(), 2))); break;
+    case 5: Keep(hdir_ballot(&b_, Value(Bool(), 3))); break;
+    case 6: TogetherIf(depth); break;
+    case 7: TogetherScope(depth); break;
+    default: TogetherLoop(depth);
+    }
+  }
+
+  void TogetherStatements(int n, int depth) {
+    for (int k = 0; k < n && !hdir_ended(&b_); k++) r_.Chance(50) ? Together(depth) : Statement(depth);
+  }
+
+  // Threads go ways of their own only when all they do together is done.
+  void GroupBody(int n) {
+    may_return_ = false;
+    Keep(hdir_ltid(&b_));
+    Keep(hdir_gid(&b_));
+    TogetherStatements(n, o_.depth);
+    may_return_ = true;
   }
 
   // --- functions ---
@@ -858,6 +999,7 @@ private:
       }
     } else if (p.arrays.empty()) {
       Keep(v);
+      if (hdir_is_scalar(v->type)) uniforms_.push_back(v);
     } else if (p.arrays[0].role == Role::kRead) {
       reads_.push_back({v, &p.arrays[0]});
     } else if (p.arrays[0].role == Role::kOwn) {
@@ -886,8 +1028,11 @@ private:
   void Kernel() {
     ndim_ = r_.Chance(60) ? 1 : r_.In(2, 4);
     for (int k = 0; k < ndim_; k++) p_->c.dim.push_back(k + 1 == ndim_ ? 37 : r_.In(1, 3));
+    int group = r_.Chance(25) ? 32 * r_.In(1, 3) : 0;
+    if (group) p_->c.dim.back() = 2 * group;
     Types types = Params();
     IrFunc *fn = hdir_func_new(m_, "k", true, (uint32_t)types.size(), types.data(), 0, nullptr);
+    fn->group = group;
     p_->c.kernel = "k";
     StartBody(fn, {});
     for (uint32_t k = 0; k < fn->body->nparams; k++) {
@@ -896,6 +1041,7 @@ private:
     }
     rounds_ = 1;
     SeedHand();
+    if (group) GroupBody(r_.In(1, 5));
     int n = r_.In(2, o_.statements);
     for (int k = 0; k < n && !hdir_ended(&b_); k++) Statement(o_.depth);
     for (const Array &a : owns_) { // what was computed must be seen
@@ -920,6 +1066,8 @@ private:
   std::vector<IrOp> atomic_ops_;
   std::vector<Open> open_;
   std::vector<Callee> callees_;
+  Values uniforms_;         // of a kernel: numbers that are the same in all threads of a group
+  bool may_return_ = true;
 };
 
 } // namespace

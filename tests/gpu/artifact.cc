@@ -31,7 +31,8 @@ std::string CompileIn(Arena *a, const IrFunc *kernel, const Way &way, std::strin
   r.nsites = code.sites.n;
   r.sites = sites.data();
   r.rank = code.rank;
-  r.block = way.block;
+  r.block = code.block;
+  r.sig.group = kernel->group;
   r.width = 1;
   RtWriter w = {};
   w.mem = &hdb_system_allocator;

@@ -91,7 +91,7 @@ private:
     PtxLaunch l = {};
     PtxError err = {};
     l.entry = a.symbol;
-    l.block[0] = static_cast<uint32_t>(way_.block);
+    l.block[0] = static_cast<uint32_t>(a.block);
     l.block[1] = l.block[2] = l.grid[2] = 1;
     l.grid[0] = static_cast<uint32_t>((count + l.block[0] - 1) / l.block[0]);
     l.grid[1] = static_cast<uint32_t>(repeat);

@@ -60,7 +60,8 @@ const Bad kBad[] = {
     {"func @f(%a: array<f32, 5>) {}", 1, 24, "the dimensions must be from 1 to 4, and is 5"},
     {"func @f(%a: array<array<f32, 1>, 1>) {}", 1, 19, "arrays and pointers cannot be stored"},
     {"func @f(%a: fixed<f32, 99999999>) {}", 1, 24, "the elements must be from 1 to 16777216, and is 99999999"},
-    {"func @f(%a: ptr<f32, shared>) {}", 1, 22, "expected 'local', found 'shared'"},
+    {"func @f(%a: ptr<f32, common>) {}", 1, 22, "expected 'local' or 'shared', found 'common'"},
+    {"kernel @k() group 16 { return }", 1, 19, "the threads of a group must be from 32 to 1024, and is 16"},
     {"func @f(%a: quat<f32) {}", 1, 21, "expected '>', found ')'"},
     {"func @f(%a: vec f32) {}", 1, 17, "expected '<', found 'f32'"},
     // --- instructions ---

@@ -135,6 +135,25 @@ kernel @control(%n: i32) {
   call @"two words"
   return
 }
+
+kernel @together(%x: array<f32, 1>) group 64 {
+  %t: ptr<fixed<f32, 64>, shared> = shared
+  %k: i32 = ltid
+  %g: i32 = gid
+  %n: i32 = gdim
+  %e: ptr<f32, shared> = elem %t, %k
+  store %e, 1.0f32
+  barrier
+  %v: f32 = load %e
+  %w: f32 = shuffle %v, %n
+  %c: bool = lt %w, 2.0f32
+  %b: u32 = ballot %c
+  threads {
+    store %e, %w
+    yield
+  }
+  return
+}
 )";
 
 struct TextTest : IrTest {};

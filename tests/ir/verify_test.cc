@@ -91,7 +91,7 @@ const Broken kBroken[] = {
     {"%p: ptr<f32>", "store %p, 1i32 return", "@f: store: operand 2 must be f32 as the pointer says, and is i32;"},
     // --- atomics ---
     {"%p: ptr<f32, local>", "%x: f32 = atomic_add %p, 1.0f32 return",
-     "@f: atomic_add: the pointer must be to an array's element, not to local memory;"},
+     "@f: atomic_add: the pointer must be to an array's element or shared memory, not to local memory;"},
     {"%p: ptr<i16>", "%x: i16 = atomic_add %p, 1i16 return",
      "@f: atomic_add: works on 32- and 64-bit scalars, not on i16;"},
     {"%p: ptr<bool>", "%x: bool = atomic_xchg %p, true return",
@@ -131,8 +131,8 @@ const Broken kBroken[] = {
     {"", "break", "@f: break: stands in no loop;"},
     {"", "scope { continue } return", "@f: continue: stands in no loop;"},
     {"", "loop { leave } return", "@f: leave: stands in no scope;"},
-    {"", "yield", "@f: yield: ends a region of an if or scope only;"},
-    {"", "loop { yield } return", "@f: yield: ends a region of an if or scope only;"},
+    {"", "yield", "@f: yield: ends a region of an if, scope or threads only;"},
+    {"", "loop { yield } return", "@f: yield: ends a region of an if, scope or threads only;"},
     {"", "return 1i32", "@f: return: the function has 0 results, and gets 1;"},
     {"", "unreachable", "@f: unreachable: stands behind an if, loop or scope that nothing leaves, and only there;"},
     {"%c: bool", "if %c { return } else { yield } unreachable",
@@ -144,6 +144,19 @@ const Broken kBroken[] = {
     {"", "return return", "@f: return: ends a region, and something stands behind it;"},
     {"%a: f32", "%x: f32 = neg %a", "@f: neg: is the last of its region and no ender;"},
     {"%c: bool", "if %c { } return", "@f: if: a region is empty: it needs an ender; in 'if %c'"},
+    // --- groups ---
+    {"", "%x: f32 = ltid return", "@f: ltid: the result must be i32, and is f32;"},
+    {"", "%x: u32 = gid return", "@f: gid: the result must be i32, and is u32;"},
+    {"", "%x: i64 = gdim return", "@f: gdim: the result must be i32, and is i64;"},
+    {"", "%x: ptr<f32, local> = shared return",
+     "@f: shared: the result must be a ptr<.., shared>, and is ptr<f32, local>;"},
+    {"%a: vec<f32, 2>, %i: i32", "%x: vec<f32, 2> = shuffle %a, %i return",
+     "@f: shuffle: operand 1 must be a scalar, and is vec<f32, 2>;"},
+    {"%c: bool", "%x: u64 = ballot %c return", "@f: ballot: the result must be u32, and is u64;"},
+    {"", "threads { threads { yield } yield } return", "@f: threads: stands in a region of threads;"},
+    {"", "threads { return } barrier %x: i32 = tid 0 return",
+     "@f: return: stands in a region of threads that is not the kernel's last;"},
+    {"", "loop { threads { break } break } return", "@f: break: stands in no loop;"},
     // --- visibility ---
     {"%c: bool", "if %c { %x: i32 = tid 0 yield } %y: i32 = neg %x return",
      "@f: neg: operand 1 is used where its definition cannot be seen; in '%y: i32 = neg %x'"},
@@ -169,12 +182,27 @@ TEST_F(VerifyTest, BrokenRulesAreNamed) {
   }
 }
 
+TEST_F(VerifyTest, WhatNeedsAGroupIsReachedFromKernelsWithGroupsOnly) {
+  const char kFunctions[] = "func @deep() { barrier return }\nfunc @f() { call @deep return }\n";
+  auto check = [&](const char *kernel) {
+    IrModule *x = Parse(std::string(kFunctions) + kernel);
+    return x ? hdir_verify(x, &err) : HD_ERR_SOURCE;
+  };
+  EXPECT_EQ(check("kernel @k() group 32 { call @f return }"), HD_OK) << err.detail;
+  EXPECT_EQ(check("kernel @k() { return }"), HD_OK) << err.detail;
+  EXPECT_EQ(check("kernel @k() { call @f return }"), HD_ERR_IR);
+  EXPECT_STREQ(err.detail, "@k: call: the kernel has no groups; in 'call @f'");
+  EXPECT_EQ(check("kernel @k() { %x: i32 = ltid return }"), HD_ERR_IR);
+  EXPECT_STREQ(err.detail, "@k: ltid: the kernel has no groups; in '%x: i32 = ltid'");
+}
+
 TEST_F(VerifyTest, EveryOpHasABrokenCase) {
   // Those with no rule of their own beyond the letters that the others show.
   std::set<std::string> shown = {
       "sub",  "mul",      "div", "abs", "min", "max",        "mulhi",      "floor",      "ceil",       "trunc",
       "rint", "copysign", "or",  "xor", "not", "shl",        "shr",        "popcount",   "clz",        "ctz",
-      "eq",   "ne",       "le",  "gt",  "ge",  "atomic_min", "atomic_max", "atomic_and", "atomic_xor", "scope"};
+      "eq",   "ne",       "le",  "gt",  "ge",  "atomic_min", "atomic_max", "atomic_and", "atomic_xor", "scope",
+      "barrier"};
   for (const Broken &b : kBroken) {
     std::string msg = b.message;
     shown.insert(msg.substr(4, msg.find(':', 4) - 4));

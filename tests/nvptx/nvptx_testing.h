@@ -42,7 +42,7 @@ private:
 };
 
 struct Options {
-  std::string target = "sm_75", passes = "cpu";
+  std::string target = "sm_75", passes = "gpu";
   PtxOptions ptx = {true, true, false, 2, 0};
   unsigned emit = PTX_EMIT_PTX;
 };
@@ -50,7 +50,7 @@ struct Options {
 // A module from IR text, after the passes.
 class Module {
 public:
-  explicit Module(const std::string &text, const std::string &passes = "cpu") {
+  explicit Module(const std::string &text, const std::string &passes = "gpu") {
     OptContext cx = {};
     cx.err = &err;
     status = hdir_parse(&memory.a, "test", text.data(), text.size(), &err, &m);

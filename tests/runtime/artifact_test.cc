@@ -22,7 +22,7 @@ struct Sample {
   RtSite sites[2] = {{"x > 0", "a.hd", 3, 5}, {"index", "", 0, 0}};
   RtImport imports[2] = {{"clamp", "clamp(f32, i32) -> f32", nullptr}, {"note", "note(i64)", nullptr}};
   explicit Sample(bool ptx = false) {
-    a.sig = {"saxpy", 3, params, 88, 2};
+    a.sig = {"saxpy", 3, params, 88, 2, 64};
     a.kind = RT_CODE_OBJECT;
     a.symbol = "hd_saxpy";
     a.code = code;
@@ -61,6 +61,7 @@ TEST(Artifact, ComesBackAsItWas) {
   EXPECT_STREQ(sig.kernel, "saxpy");
   EXPECT_EQ(sig.args_size, 88u);
   EXPECT_EQ(sig.rank, 2);
+  EXPECT_EQ(sig.group, 64);
   ASSERT_EQ(sig.nparams, 3u);
   for (int i = 0; i < 3; i++) {
     EXPECT_STREQ(params[i].name, s.params[i].name);
