@@ -49,6 +49,7 @@ static const NanoLayout layouts[] = {
   {NANO_F32,  4,    8,   64,   270400, 33856, 2144, 96},
   {NANO_I32,  4,    8,   64,   270400, 33856, 2144, 96},
   {NANO_VEC3, 12,   16,  96,   532544, 66624, 6272, 128},
+  {NANO_NUMBERS_ON, 8, 8, 96,  270400, 33856, 96,   96},
 };
 /* clang-format on */
 
@@ -262,6 +263,24 @@ static HdStatus check_root(const uint8_t *grid, const NanoLayout *l, const Table
   return HD_OK;
 }
 
+/* Of leaves with numbers: that these are less than their count, with the sums of bits in whole words before. */
+static HdStatus check_numbers(const uint8_t *grid, const Table *leaves, char why[NANO_WHY]) {
+  uint64_t count = u64(grid + NANO_COUNT);
+  for (uint64_t n = 0; n < leaves->count; n++) {
+    const uint8_t *leaf = grid + leaves->at + n * leaves->size;
+    uint64_t first = u64(leaf + NANO_LEAF_FIRST), sums = 0, before = 0;
+    for (int w = 0; w < 8; w++) {
+      if (w) sums |= before << 9 * (w - 1);
+      before += (uint64_t)__builtin_popcountll(u64(leaf + NANO_LEAF_MASK + 8 * w));
+    }
+    if (u64(leaf + NANO_LEAF_SUMS) != sums)
+      return fail(why, HD_ERR_FORMAT, "the sums of leaf %" PRIu64 " are not those of its mask", n);
+    if (count > INT32_MAX || first > count || before > count - first)
+      return fail(why, HD_ERR_FORMAT, "leaf %" PRIu64 " has numbers %" PRIu64 " and on, of %" PRIu64, n, first, count);
+  }
+  return HD_OK;
+}
+
 static int by_key(const void *a, const void *b) {
   uint64_t x = u64(a), y = u64(b);
   return x < y ? -1 : x > y;
@@ -332,11 +351,13 @@ HdStatus hdgeo_nano_check(uint8_t *grid, uint64_t size, char why[NANO_WHY]) {
     return fail(why, HD_ERR_UNSUPPORTED, "a grid of %" PRIu64 " bytes; less than 2^33 are", size);
   const NanoLayout *l = hdgeo_nano_layout((int32_t)u32(grid + NANO_TYPE));
   if (!l)
-    return fail(why, HD_ERR_UNSUPPORTED, "values of type %u; 1 (f32), 4 (i32) and 6 (vec3) are", u32(grid + NANO_TYPE));
+    return fail(why, HD_ERR_UNSUPPORTED, "values of type %u; 1 (f32), 4 (i32), 6 (vec3f) and 20 (numbers) are",
+                u32(grid + NANO_TYPE));
   HD_TRY(find_tables(grid, size, l, t, why));
   HD_TRY(check_root(grid, l, t, why));
   HD_TRY(check_nodes(grid, &t[UPPER], &t[LOWER], NANO_UPPER_PLACES, NANO_UPPER_HEAD, l->tile, why));
   HD_TRY(check_nodes(grid, &t[LOWER], &t[LEAF], NANO_LOWER_PLACES, NANO_LOWER_HEAD, l->tile, why));
+  if (l->type == NANO_NUMBERS_ON) HD_TRY(check_numbers(grid, &t[LEAF], why));
   if (u64(grid + NANO_CHECKSUM) != UINT64_MAX) {
     uint32_t is[2], says[2] = {u32(grid + NANO_CHECKSUM), u32(grid + NANO_CHECKSUM + 4)};
     checksums(grid, size, t, is);

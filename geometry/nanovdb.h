@@ -11,7 +11,7 @@ HD_BEGIN_DECLS
 enum { NANO_WHY = 200 };
 
 /* Types of values, classes and codecs, by the format's numbers. */
-enum { NANO_F32 = 1, NANO_I32 = 4, NANO_VEC3 = 6 };
+enum { NANO_F32 = 1, NANO_I32 = 4, NANO_VEC3 = 6, NANO_NUMBERS_ON = 20 };
 enum { NANO_STORED = 0, NANO_ZIP = 1, NANO_BLOSC = 2 };
 
 /* Where things are in a grid, in bytes. */
@@ -20,12 +20,14 @@ enum {
   NANO_MAP_F = 296,      /* f32: matrix (9), inverse (9), translation (3), 1 */
   NANO_MAP = 384,        /* the same of f64                                  */
   NANO_BOX = 560, NANO_STEP = 608, NANO_CLASS = 632, NANO_TYPE = 636, NANO_BLIND = 640,
+  NANO_COUNT = 656,      /* u64: of numbers, with 0 */
   NANO_TREE = 672,       /* i64 from here on: leaves, lower nodes, upper nodes, root */
   NANO_NODES = 704, NANO_TILES = 716, NANO_ACTIVE = 728,
   NANO_HEAD = 736,       /* where the root may begin */
 };
 /* In nodes. */
-enum { NANO_ROOT_TILES = 24, NANO_BACKGROUND = 28, NANO_ROOT_TILE = 32, NANO_MASKS = 32, NANO_UPPER_HEAD = 8256, NANO_LOWER_HEAD = 1088 };
+enum { NANO_ROOT_TILES = 24, NANO_BACKGROUND = 28, NANO_ROOT_TILE = 32, NANO_MASKS = 32, NANO_UPPER_HEAD = 8256, NANO_LOWER_HEAD = 1088,
+       NANO_LEAF_MASK = 16, NANO_LEAF_FIRST = 80, NANO_LEAF_SUMS = 88 };
 enum { NANO_UPPER_PLACES = 32768, NANO_LOWER_PLACES = 4096 };
 
 typedef struct NanoLayout { /* sizes in bytes */

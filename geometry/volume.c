@@ -37,7 +37,11 @@ static void describe(HdVolume *v, const uint8_t *grid) {
   memcpy(info->name, grid + NANO_NAME, 255);
   memcpy(info->low, grid + NANO_TREE + root, 12);
   memcpy(info->high, grid + NANO_TREE + root + 12, 12);
-  info->type = v->type == NANO_F32 ? HD_VOLUME_F32 : v->type == NANO_I32 ? HD_VOLUME_I32 : HD_VOLUME_VEC3;
+  info->type = v->type == NANO_F32    ? HD_VOLUME_F32
+               : v->type == NANO_I32  ? HD_VOLUME_I32
+               : v->type == NANO_VEC3 ? HD_VOLUME_VEC3
+                                      : HD_VOLUME_NUMBERS;
+  if (info->type == HD_VOLUME_NUMBERS) memcpy(&info->numbers, grid + NANO_COUNT, 8);
   info->leaves = leaves;
   v->root = (int32_t)((NANO_TREE + root) / 4);
   for (int i = 0; i < 9; i++) {

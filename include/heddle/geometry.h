@@ -228,7 +228,8 @@ typedef struct HdVolume HdVolume;
 typedef enum HdVolumeType {
   HD_VOLUME_F32 = 1,
   HD_VOLUME_I32,
-  HD_VOLUME_VEC3, /* vec<f32, 3> */
+  HD_VOLUME_VEC3,    /* vec<f32, 3>                                                                          */
+  HD_VOLUME_NUMBERS, /* of voxels that count, which index arrays (NanoVDB's OnIndex); hd_volume_new makes none */
 } HdVolumeType;
 
 typedef struct HdVolumeInfo {
@@ -237,12 +238,13 @@ typedef struct HdVolumeInfo {
   int64_t active;          /* voxels that are marked as ones that count           */
   int32_t low[3], high[3]; /* indices between which they are, both included       */
   int64_t leaves;          /* of 8 x 8 x 8 voxels                                 */
+  int64_t numbers;         /* all numbers are less, 0 for none among them; 0 in volumes of others */
   double  to_world[9];     /* point = to_world * index + origin, row after row    */
   double  origin[3];
 } HdVolumeInfo;
 
-/* Make a volume of a grid in a NanoVDB file: the one that is called `name`, or the first one if that is NULL. Grids of f32, i32 and vec3f
- * in format 32, from 32.3 on, as they are or packed by zip (for which libz.so.1 is opened), with or without the heads of a file. All
+/* Make a volume of a grid in a NanoVDB file: the one that is called `name`, or the first one if that is NULL. Grids of f32, i32,
+ * vec3f and OnIndex in format 32, from 32.3 on, as they are or packed by zip (for which libz.so.1 is opened), with or without the heads of a file. All
  * that a kernel's way to a voxel depends on is checked, and the checksums if there are some; other data beside the tree is kept as it is.
  * hd_volume_read takes the file's bytes.
  *

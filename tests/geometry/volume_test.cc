@@ -138,6 +138,41 @@ TEST_F(VolumeTest, HasWhatWarpFindsInIt) {
   for (HdVolume *each : {density, ids, flow}) hd_volume_free(each);
 }
 
+const char kNumbers[] =
+    "kernel k(Volume v, vec3i at[], vec3 p[], f32 out[]) { let i = tid();\n"
+    "  out[2 * i] = f32(volume_number(v, at[i])); out[2 * i + 1] = f32(volume_active<u64>(v, at[i])); }";
+
+TEST_F(VolumeTest, NumbersItsVoxelsAsWarpDoes) {
+  Place p("cpu");
+  std::vector<I3> at = Load<I3>("indices");
+  std::vector<int32_t> want = Load<int32_t>("numbers");
+  HdVolume *v = Open(p, "numbers");
+  std::vector<float> got = Ask(p, v, kNumbers, at, std::vector<V>(at.size()), 2);
+  for (size_t i = 0; i < at.size(); i++) {
+    EXPECT_EQ(got[2 * i], float(want[i])) << i;
+    EXPECT_EQ(got[2 * i + 1], want[i] > 0) << i;
+  }
+  EXPECT_EQ(hd_volume_info(v).type, HD_VOLUME_NUMBERS);
+  EXPECT_EQ(hd_volume_info(v).numbers, hd_volume_info(v).active + 1);
+  std::vector<float> none = Ask(p, v, kFloats, at, std::vector<V>(at.size()), 8); // it has no other values
+  for (size_t i = 0; i < at.size(); i++) EXPECT_EQ(none[8 * i + 7], 0);
+  hd_volume_free(v);
+  std::string grid = Grid(p, "numbers"), s = grid;
+  size_t leaf = kTree + At<uint64_t>(grid, kTree);
+  Put(&s, leaf + 80, uint64_t(700));
+  Refused(p, s, HD_ERR_FORMAT, "leaf 0 has numbers 700 and on, of 752");
+  Put(&s, leaf + 80, ~uint64_t(0));
+  Refused(p, s, HD_ERR_FORMAT, "and on, of 752");
+  s = grid;
+  s[leaf + 88] ^= 1;
+  Refused(p, s, HD_ERR_FORMAT, "the sums of leaf 0");
+  s = grid;
+  s[leaf + 20] ^= 2;
+  Refused(p, s, HD_ERR_FORMAT, "the sums of leaf 0");
+  Put(&s, 656, uint64_t(1) << 40);
+  Refused(p, s, HD_ERR_FORMAT, "the sums of leaf 0");
+}
+
 TEST_F(VolumeTest, IsReadTheSameWayOnEveryDeviceAndWidth) {
   std::vector<I3> at = Load<I3>("indices");
   std::vector<V> points = Load<V>("points");
@@ -159,6 +194,7 @@ TEST_F(VolumeTest, IsReadTheSameWayOnEveryDeviceAndWidth) {
     add("density", kFloats, 8);
     add("ids", kInts, 1);
     add("flow", kVectors, 6);
+    add("numbers", kNumbers, 2);
     return all;
   });
 }

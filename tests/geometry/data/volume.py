@@ -1,4 +1,4 @@
-# Makes volume.nvdb and the .npy files beside it, which tests/geometry/volume_test.cc reads: three sparse grids by NVIDIA Warp, and what
+# Makes volume.nvdb and the .npy files beside it, which tests/geometry/volume_test.cc reads: four sparse grids by NVIDIA Warp, and what
 # Warp finds in them. Names and checksums are put in here: Warp writes none. Nothing in the build runs it.
 #
 #     python3 volume.py          (warp-lang 1.19, on a machine without a GPU)
@@ -61,6 +61,12 @@ def ask(f: wp.uint64, n: wp.uint64, v: wp.uint64, at: wp.array(dtype=wp.vec3i), 
     out[i, 12] = u[0]
     out[i, 13] = u[1]
     out[i, 14] = u[2]
+
+
+@wp.kernel
+def number(v: wp.uint64, at: wp.array(dtype=wp.vec3i), out: wp.array(dtype=int)):
+    i = wp.tid()
+    out[i] = wp.volume_lookup_index(v, at[i][0], at[i][1], at[i][2]) + 1
 
 
 def bytes_of(volume):
@@ -127,9 +133,15 @@ with wp.ScopedDevice("cpu"):
     out = wp.zeros((n, 15), dtype=float)
     wp.launch(ask, dim=n, inputs=[v.id for v in made] + [wp.array(near, dtype=wp.vec3i), wp.array(points, dtype=wp.vec3f), out])
     files = [bytes_of(v) for v in made]
+    some = np.unique(np.concatenate([voxels[rng.integers(0, len(voxels), 600)], near[:200]]), axis=0).astype(np.int32)
+    numbered = wp.Volume.allocate_by_voxels(wp.array(some, dtype=wp.vec3i), voxel_size=1.0)
+    numbers = wp.zeros(n, dtype=int)
+    wp.launch(number, dim=n, inputs=[numbered.id, wp.array(near, dtype=wp.vec3i), numbers])
+    files.append(bytes_of(numbered))
 np.save("volume_indices.npy", near)
 np.save("volume_points.npy", points)
 np.save("volume_values.npy", out.numpy())
+np.save("volume_numbers.npy", numbers.numpy())
 with open("volume.nvdb", "wb") as f:
     f.write(segment(grid_of(files[0], "density", "new"), grid_of(files[1], "ids", "old")))
-    f.write(segment(grid_of(files[2], "flow", None)))
+    f.write(segment(grid_of(files[2], "flow", None), grid_of(files[3], "numbers", None)))
