@@ -66,8 +66,7 @@ static HdStatus check_dims(HdContext *ctx, const RtSignature *s, int32_t ndim, c
   if (s->rank > 0 && ndim != s->rank)
     return hdb_fail(&ctx->err, HD_ERR_DIM, "ndim", "kernel '%s' uses %d axes of the launch, got %d", s->kernel, s->rank,
                     ndim);
-  if (s->group && dim[ndim - 1] % s->group)
-    return bad_group(ctx, s, ndim, dim[ndim - 1]);
+  if (s->group && dim[ndim - 1] % s->group) return bad_group(ctx, s, ndim, dim[ndim - 1]);
   int64_t total = 1;
   for (int32_t k = 0; k < HD_MAX_DIMS; k++) {
     l->dim[k] = k < ndim ? dim[k] : 1;

@@ -242,9 +242,7 @@ IrValue *hdir_shuffle(IrBuilder *b, IrValue *x, IrValue *lane) {
   return emit(b, IR_shuffle, x->type, 2, (IrValue *[]){x, lane}, 0);
 }
 
-IrValue *hdir_ballot(IrBuilder *b, IrValue *c) {
-  return emit(b, IR_ballot, hdir_scalar(types(b), IR_U32), 1, &c, 0);
-}
+IrValue *hdir_ballot(IrBuilder *b, IrValue *c) { return emit(b, IR_ballot, hdir_scalar(types(b), IR_U32), 1, &c, 0); }
 
 void hdir_assert(IrBuilder *b, IrValue *c, const char *text) {
   append(b, IR_assert, 1, &c, 0, NULL)->text = hdb_strdup(arena(b), text);

@@ -419,8 +419,7 @@ static bool check_ender(Verifier *v, const IrInst *i) {
     to = around(i, IR_scope);
     if (!to) return broken(v, "stands in no scope");
     break;
-  case IR_return:
-    return check_return(v, i) && check_turn(v, i);
+  case IR_return: return check_return(v, i) && check_turn(v, i);
   default:
     if (i->prev && hdir_ops[i->prev->op].effect == FX_CONTROL && !v->completes[i->prev->id]) return true;
     return broken(v, "stands behind an if, loop or scope that nothing leaves, and only there");

@@ -9,24 +9,26 @@
 
 typedef struct Plan {
   OptGroups *g;
-  Arena     *a;
-  HdError   *err;
-  uint32_t   chunk; /* the one at hand */
+  Arena *a;
+  HdError *err;
+  uint32_t chunk; /* the one at hand */
 } Plan;
 
-static HdStatus refuse(const Plan *p, const IrInst *i, const IrValue *why, const char *what) {
+/* `parted` is the `if` at which threads part, or NULL. */
+static HdStatus refuse(const Plan *p, const IrInst *i, const IrInst *parted, const char *what) {
   const IrModule *m = p->g->fn->module;
   HdSpan at = {0};
   Buf b;
   if (i->loc.line && i->loc.file < m->nfiles)
     at = (HdSpan){m->files[i->loc.file], (int32_t)i->loc.line, (int32_t)i->loc.column};
   hdb_buf_init(&b, p->a);
-  if (why) {
+  hdb_put(&b, "");
+  if (parted) {
+    if (parted->loc.line) hdb_putf(&b, "; they part at line %u", parted->loc.line);
     hdb_put(&b, ": ");
-    hdir_facts_explain(&b, p->g->facts, why);
+    hdir_facts_explain(&b, p->g->facts, parted->args[0]);
   }
-  return hdb_fail_at(p->err, HD_ERR_COMPILE, at, "kernel '%.60s': %s%.200s", p->g->fn->name, what,
-                     b.data ? b.data : "");
+  return hdb_fail_at(p->err, HD_ERR_SOURCE, at, "kernel '%.60s': %s%.200s", p->g->fn->name, what, b.data);
 }
 
 /* --- which constructs does the group run as one? --- */
@@ -37,9 +39,7 @@ static bool is_control(const IrInst *i) { return hdir_ops[i->op].effect == FX_CO
 /* The construct that `ender` leaves or repeats; NULL is the kernel. */
 static const IrInst *target_of(const IrInst *ender) { return hdopt_target(ender->region, ender->op); }
 
-static bool is_escape(const IrInst *i) {
-  return hdir_is_ender(i->op) && i->op != IR_unreachable && i->op != IR_yield;
-}
+static bool is_escape(const IrInst *i) { return hdir_is_ender(i->op) && i->op != IR_unreachable && i->op != IR_yield; }
 
 /* The enders within `i` that lead out of it, one after the other; NULL at the end. Pass NULL to begin. */
 static const IrInst *next_escape(const IrInst *i, const IrInst *at) {
@@ -64,7 +64,7 @@ static HdStatus find_group_ops(Plan *p) {
     if (g->facts->masked[i->id]) {
       for (const IrInst *c = i->region->parent; c; c = c->region->parent)
         if (c->op == IR_if && g->facts->divergent[c->id])
-          return refuse(p, i, c->args[0], "only some threads of the group may come to this place");
+          return refuse(p, i, c, "only some threads of the group may come to this place");
       return refuse(p, i, NULL, "only some threads of the group may come to this place: others have left before");
     }
     for (const IrInst *c = i->region->parent; c; c = c->region->parent) {
@@ -106,8 +106,7 @@ static HdStatus check_shared(const Plan *p) {
   for (const IrInst *i = p->g->fn->body->first; i; i = hdir_inst_next(i)) {
     if (i->op != IR_shared) continue;
     size += (i->res[0]->type->elem->size + 15) & ~(uint64_t)15;
-    if (size > SHARED_MOST)
-      return refuse(p, i, NULL, "with this a group shares more than the 48 KiB that it may");
+    if (size > SHARED_MOST) return refuse(p, i, NULL, "with this a group shares more than the 48 KiB that it may");
   }
   return HD_OK;
 }
@@ -248,12 +247,16 @@ static HdStatus plan_tail(Plan *p, const IrInst *i) {
     bool last = !at->next;
     if (last && is_escape(at) && (at->op == way && target_of(at) == owner)) continue;
     if (last && (at->op == IR_unreachable || (at->op == IR_yield && way == IR_leave))) continue;
-    if (last) return refuse(p, at, NULL, "threads of a group part before the end of what holds a barrier, and leave it in two ways");
+    if (last)
+      return refuse(p, at, NULL,
+                    "threads of a group part before the end of what holds a barrier, and leave it in two ways");
     for (const IrInst *e = is_control(at) ? next_escape(at, NULL) : NULL; e; e = next_escape(at, e)) {
       const IrInst *c = e->region->parent;
       while (c != owner && c->op != IR_scope) c = c->region->parent;
       if (e->op != way || target_of(e) != owner || (c != owner && way != IR_return))
-        return refuse(p, e, NULL, "only some threads of a group leave here what holds a barrier; leave it together, or put what follows into an if");
+        return refuse(p, e, NULL,
+                      "only some threads of a group leave here what holds a barrier; leave it together, or put what "
+                      "follows into an if");
     }
   }
   for (uint32_t k = 0; owner && k < owner->nres && way == IR_leave; k++) out_of_tail(g, owner->res[k]);

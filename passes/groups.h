@@ -25,7 +25,7 @@ typedef struct OptGroups {
   bool         *told;      /* by value id: a uniform value of a chunk that the group or another chunk needs       */
 } OptGroups;
 
-/* For a kernel without calls. HD_ERR_COMPILE with the place if only some threads come to what all must run together, or
+/* For a kernel without calls. HD_ERR_SOURCE with the place if only some threads come to what all must run together, or
  * leave what stands around it in a way that cannot be cut, or if the group's objects are too large. */
 HdStatus hdopt_groups(const IrFunc *fn, Arena *a, HdError *err, OptGroups *out);
 

@@ -43,7 +43,7 @@ extern const OptPass hdopt_passes[]; /* ends with a NULL name */
  *              kernel needs are removed.
  *     "gpu"    the same for a GPU, whose threads meet at barriers by themselves.
  * A kernel that split has been through no pass changes any more.
- * HD_ERR_OPTION names an unknown pass and the known ones, HD_ERR_COMPILE what a pass refuses. */
+ * HD_ERR_OPTION names an unknown pass and the known ones, HD_ERR_SOURCE what a pass refuses of a kernel. */
 HdStatus hdopt_run(IrModule *m, const char *pipeline, OptContext *cx);
 
 HD_END_DECLS

@@ -22,20 +22,20 @@ typedef struct Keep { /* at the end of a chunk: an old value, and the memory it 
 
 typedef struct Split {
   OptGroups g;
-  IrFunc   *fn;
-  Arena    *a;
+  IrFunc *fn;
+  Arena *a;
   IrBuilder b;
-  IrValue **group;   /* by old value id: what the group has                                             */
-  IrValue **map;     /* the same, and what the chunk at hand has                                        */
-  IrValue **slot;    /* by old value id: a row for kept values and allocas, one place for told ones     */
-  IrValue **row;     /* by old instruction id: of a shuffle's or ballot's operand                       */
-  IrValue **ballots; /* by old instruction id: the results, one for 32 threads                          */
-  uint32_t  nold;     /* values of the old code */
-  bool     *own;     /* by old value id: the chunk at hand computes it                                  */
+  IrValue **group;      /* by old value id: what the group has                                             */
+  IrValue **map;        /* the same, and what the chunk at hand has                                        */
+  IrValue **slot;       /* by old value id: a row for kept values and allocas, one place for told ones     */
+  IrValue **row;        /* by old instruction id: of a shuffle's or ballot's operand                       */
+  IrValue **ballots;    /* by old instruction id: the results, one for 32 threads                          */
+  uint32_t nold;        /* values of the old code */
+  bool *own;            /* by old value id: the chunk at hand computes it                                  */
   const IrInst **chunk; /* what waits to become one */
-  uint32_t  nchunk, cap_chunk;
-  Keep     *keep;
-  uint32_t  nkeep, cap_keep;
+  uint32_t nchunk, cap_chunk;
+  Keep *keep;
+  uint32_t nkeep, cap_keep;
 } Split;
 
 /* --- memory --- */
@@ -296,8 +296,10 @@ static void ender(Split *s, const IrInst *i, IrOp op, const IrRegion *from) {
   const IrInst *to = hdopt_target(from, op);
   IrValue **v = NULL;
   uint32_t n = 0;
-  if (to && op == IR_continue) n = pass_on(s, i->nargs, i->args, to->sub[0]->params, &v);
-  else if (to && op != IR_unreachable) n = pass_on(s, i->nargs, i->args, to->res, &v);
+  if (to && op == IR_continue)
+    n = pass_on(s, i->nargs, i->args, to->sub[0]->params, &v);
+  else if (to && op != IR_unreachable)
+    n = pass_on(s, i->nargs, i->args, to->res, &v);
   flush(s);
   s->b.loc = i->loc;
   hdir_ender(&s->b, op, n, v);

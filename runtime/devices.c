@@ -39,7 +39,8 @@ static HdStatus host_clear(RtDevice *d, void *data, size_t size, HdError *err) {
 /* --- code --- */
 
 static HdStatus cpu_load(RtDevice *d, const RtArtifact *a, HdError *err, RtCode *out) {
-  RtCode code = {.device = d, .kernel = a->sig.kernel, .width = a->width, .group = a->sig.group, .kind = RT_CODE_OBJECT};
+  RtCode code = {
+      .device = d, .kernel = a->sig.kernel, .width = a->width, .group = a->sig.group, .kind = RT_CODE_OBJECT};
   HD_TRY(hdrt_image_load(a->code, a->code_size, a->symbol, a->nimports, a->imports, err, &code.image));
   memcpy(&code.entry, &code.image.entry, sizeof code.entry);
   *out = code;

@@ -28,8 +28,7 @@ static void ballot(InterpThread t[], uint32_t n, uint64_t result[]) {
 HdStatus hdinterp_meet(InterpThread t[], uint32_t n, uint64_t scratch[]) {
   const IrInst *i = t[0].at;
   for (uint32_t k = 0; k < n; k++)
-    if (t[k].at != i)
-      return hdinterp_fault(t, i ? i : t[k].at, "not all threads of the group come to this place");
+    if (t[k].at != i) return hdinterp_fault(t, i ? i : t[k].at, "not all threads of the group come to this place");
   if (!i) return HD_OK;
   if (i->op == IR_shuffle) shuffle(t, n, scratch);
   if (i->op == IR_ballot) ballot(t, n, scratch);

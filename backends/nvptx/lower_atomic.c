@@ -33,8 +33,8 @@ static const char *float_extreme(PtxLower *g, IrOp op, const IrType *t, const Pt
                                  const char *x) {
   const char *i = t->size == 8 ? "i64" : "i32", *f = hdptx_type(t);
   const char *head = hdptx_label(g), *done = hdptx_label(g), *before = g->block, *again = hdptx_name(g);
-  const char *first =
-      hdptx_ins(g, "load atomic %s, %s %s syncscope(\"%s\") monotonic, align %u", i, hdptx_space(a), p, scope(a), t->size);
+  const char *first = hdptx_ins(g, "load atomic %s, %s %s syncscope(\"%s\") monotonic, align %u", i, hdptx_space(a), p,
+                                scope(a), t->size);
   hdptx_line(g, "br label %%%s", head);
   hdptx_open(g, head);
   const char *bits = hdptx_ins(g, "phi %s [ %s, %%%s ], [ %s, %%%s ]", i, first, before, again, head);

@@ -151,7 +151,8 @@ void hdptx_alloca(PtxLower *g, const IrInst *i) {
 
 const char *hdptx_point(PtxLower *g, const IrInst *i, const PtxAddr **addr) {
   const PtxAddr *a = *addr = of(g, i, i->args[0]);
-  return a->off ? hdptx_ins(g, "getelementptr i8, %s %s, i64 %lld", hdptx_space(a), a->base, (long long)a->off) : a->base;
+  return a->off ? hdptx_ins(g, "getelementptr i8, %s %s, i64 %lld", hdptx_space(a), a->base, (long long)a->off)
+                : a->base;
 }
 
 /* The type of the array that a global address lies in. */

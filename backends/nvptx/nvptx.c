@@ -27,7 +27,10 @@ static HdStatus known_target(const PtxTarget *want, Arena *a, HdError *err, PtxT
 
 HdStatus hdptx_compile(const IrFunc *kernel, const PtxTarget *target, const PtxOptions *options, unsigned emit,
                        Arena *a, HdError *err, PtxCode *out) {
-  PtxCode code = {.symbol = hdptx_symbol(kernel, a), .rank = hdptx_rank(kernel), .block = hdptx_block(kernel, options), .sm = target->sm};
+  PtxCode code = {.symbol = hdptx_symbol(kernel, a),
+                  .rank = hdptx_rank(kernel),
+                  .block = hdptx_block(kernel, options),
+                  .sm = target->sm};
   PtxTarget known = *target;
   Buf text;
   if (emit & (PTX_EMIT_LLVM_OPT | PTX_EMIT_PTX)) HD_TRY(known_target(target, a, err, &known));

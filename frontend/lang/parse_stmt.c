@@ -113,7 +113,8 @@ static bool at_declaration(const FeParser *p) {
 
 /* The word `shared`, a type and a name follow. */
 static bool at_shared(const FeParser *p) {
-  if (hdfe_peek(p) != TK_NAME || strcmp(hdfe_tok(p)->text, "shared") != 0 || hdfe_peek_at(p, 1) != TK_NAME) return false;
+  if (hdfe_peek(p) != TK_NAME || strcmp(hdfe_tok(p)->text, "shared") != 0 || hdfe_peek_at(p, 1) != TK_NAME)
+    return false;
   return hdfe_peek_at(p, 2) == TK_NAME || hdfe_peek_at(p, 2) == TK_LT;
 }
 

@@ -64,12 +64,8 @@ HdStatus hdcu_load(RtDevice *base, const RtArtifact *a, HdError *err, RtCode *ou
   CudaDevice *d = (CudaDevice *)base;
   CudaCode *c = new_code(base->mem, a);
   if (!c) return hdb_fail(err, HD_ERR_NOMEM, "", "the record of kernel '%s'", a->sig.kernel);
-  RtCode code = {.device = base,
-                 .kernel = a->sig.kernel,
-                 .own = c,
-                 .width = 1,
-                 .group = a->sig.group,
-                 .kind = RT_CODE_PTX};
+  RtCode code = {
+      .device = base, .kernel = a->sig.kernel, .own = c, .width = 1, .group = a->sig.group, .kind = RT_CODE_PTX};
   HdStatus status = hdcu_enter(d, err);
   if (status == HD_OK) {
     status = load_module(d, a, &c->module, err);

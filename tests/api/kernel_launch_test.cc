@@ -215,6 +215,27 @@ TEST_P(Launch, NamesTheDimensionThatIsWrong) {
   expect_error(HD_ERR_ARG, hd_launch(k, s, 2, nullptr, 1, args), call, "dim", "NULL");
 }
 
+TEST_P(Launch, IsOfWholeGroups) {
+  HdModule *m = source("@group(64) kernel turn(i32 x[,]) {\n"
+                       "  shared i32 t[64];\n"
+                       "  t[group_tid()] = x[tid(0), tid(1)];\n"
+                       "  barrier();\n"
+                       "  x[tid(0), tid(1)] = t[63 - group_tid()];\n"
+                       "}\n");
+  HdKernel *k = kernel(m, "turn", device);
+  HdArray a = zeros(device, i32, {3, 128});
+  for (int i = 0; i < 3 * 128; i++) data<int32_t>(a)[i] = i;
+  HdArg args[] = {hd_arg_array(&a)};
+  int64_t dim[2] = {3, 128}, odd[2] = {3, 100}, none[2] = {3, 0};
+  expect_error(HD_ERR_DIM, hd_launch(k, s, 2, odd, 1, args), "hd_launch", "dim[1]",
+               "kernel 'turn' runs in groups of 64 threads: wanted a multiple, got 100");
+  expect_error(HD_ERR_DIM, hd_launch(k, s, 1, dim, 1, args), "hd_launch", "ndim", "uses 2 axes of the launch, got 1");
+  EXPECT_EQ(hd_launch(k, s, 2, none, 1, args), HD_OK) << "nothing to do";
+  ASSERT_EQ(hd_launch(k, s, 2, dim, 1, args), HD_OK);
+  ASSERT_EQ(hd_stream_wait(s), HD_OK);
+  for (int i = 0; i < 3 * 128; i++) ASSERT_EQ(data<int32_t>(a)[i], (i & ~63) + 63 - (i & 63));
+}
+
 TEST_P(Launch, ReportsAFailedAssertWithItsPlace) {
   HdKernel *k = kernel(module, "checked", device);
   HdArray a = zeros(device, i32, {100});

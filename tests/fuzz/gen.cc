@@ -1066,7 +1066,7 @@ private:
   std::vector<IrOp> atomic_ops_;
   std::vector<Open> open_;
   std::vector<Callee> callees_;
-  Values uniforms_;         // of a kernel: numbers that are the same in all threads of a group
+  Values uniforms_; // of a kernel: numbers that are the same in all threads of a group
   bool may_return_ = true;
 };
 

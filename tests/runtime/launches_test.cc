@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -45,14 +46,15 @@ RtCode code_of(RtDevice *d, RtEntry entry) {
 struct CountArgs {
   std::atomic<int> *count;
   std::atomic<int> *bad;
-  int busy; // rounds of work for each thread
+  int busy;  // rounds of work for each thread
+  int whole; // what no cut goes through
 };
 
 void count_threads(const void *args, const RtSpan *s, void *user) {
   CountArgs a;
   memcpy(&a, args, sizeof a);
   if (user) (*a.bad)++;
-  if (s->begin % 64 || (s->end % 64 && s->end != s->dim[s->ndim - 1]) || s->begin >= s->end) (*a.bad)++;
+  if (s->begin % a.whole || (s->end % a.whole && s->end != s->dim[s->ndim - 1]) || s->begin >= s->end) (*a.bad)++;
   int64_t base = 0;
   for (int k = 0; k < s->ndim - 1; k++) {
     if (s->at[k] < 0 || s->at[k] >= s->dim[k]) (*a.bad)++;
@@ -64,19 +66,31 @@ void count_threads(const void *args, const RtSpan *s, void *user) {
   }
 }
 
-void run_shape(RtDevice *d, std::vector<int64_t> dim, int busy) {
+void run_shape(RtDevice *d, std::vector<int64_t> dim, int busy, int group = 0) {
   int64_t n = 1;
   for (int64_t x : dim) n *= x;
   std::vector<std::atomic<int>> count(static_cast<size_t>(n ? n : 1));
   std::atomic<int> bad{0};
-  CountArgs args = {count.data(), &bad, busy};
+  CountArgs args = {count.data(), &bad, busy, std::max(group, 64)};
   RtCode code = code_of(d, count_threads);
+  code.group = group;
   RtLaunch l = {&code, &args, {1, 1, 1, 1}, static_cast<int32_t>(dim.size())};
   RtFault fault = {};
   for (size_t k = 0; k < dim.size(); k++) l.dim[k] = dim[k];
   d->ops->run(d, &l, &hdb_system_allocator, &fault);
   EXPECT_EQ(bad, 0);
   for (int64_t i = 0; i < n; i++) ASSERT_EQ(count[static_cast<size_t>(i)], 1) << "thread " << i << " of " << n;
+}
+
+TEST(Launches, AreCutBetweenGroups) {
+  for (int threads : {1, 4}) {
+    Device d(threads);
+    for (int group : {32, 96, 256, 1024}) {
+      for (int64_t n : {0, 1, 2, 7, 100}) run_shape(&d.d, {n * group}, 300, group);
+      run_shape(&d.d, {5, 3 * group}, 300, group);
+      run_shape(&d.d, {3, 2, 2 * group}, 300, group);
+    }
+  }
 }
 
 TEST(Launches, RunEveryThreadOnce) {
