@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Stands at the front of the allocation; its last pad keeps the data's padding out of it. */
 struct HdBlock {
@@ -68,6 +69,15 @@ HdBlock *hdrt_block_in(void *raw, size_t size, void (*give)(void *user, void *ra
   return b;
 }
 
+enum { HUGE_PAGE = 2 << 20 };
+
+/* Where the system has large pages for whoever asks, a kernel that goes through a large array misses fewer translations. */
+static void ask_for_huge_pages(void *raw, size_t size) {
+  uintptr_t mask = ~(uintptr_t)(HUGE_PAGE - 1), first = ((uintptr_t)raw + HUGE_PAGE - 1) & mask;
+  uintptr_t end = ((uintptr_t)raw + size) & mask;
+  if (end > first + HUGE_PAGE) (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+}
+
 static HdBlock *block_make(RtPool *p, size_t size, int32_t cls) {
   size_t raw_size = hdrt_block_room(size);
   if (!raw_size) return NULL;
@@ -77,6 +87,7 @@ static HdBlock *block_make(RtPool *p, size_t size, int32_t cls) {
     raw = p->mem->resize(p->mem->user, NULL, 0, raw_size);
   }
   if (!raw) return NULL;
+  ask_for_huge_pages(raw, raw_size);
   HdBlock *b = aligned(raw);
   *b = (HdBlock){.pool = p, .raw = raw, .raw_size = raw_size, .size = size, .cls = cls};
   return b;

@@ -2,9 +2,13 @@
 #include "runtime/memory.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cinttypes>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace {
@@ -145,6 +149,37 @@ TEST(Memory, LeavesInTheOrderOfTickets) {
   EXPECT_EQ(pool.kept, 128u);
   hdrt_pool_trim(&pool, 0);
   EXPECT_TRUE(w.live.empty());
+}
+
+// The kernel's flags of the mapping that p lies in; empty where it does not tell.
+std::string MappingFlags(const void *p) {
+  std::ifstream maps("/proc/self/smaps");
+  std::string line;
+  uintptr_t at = reinterpret_cast<uintptr_t>(p), from = 0, to = 0;
+  while (std::getline(maps, line)) {
+    if (sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2) continue;
+    if (line.rfind("VmFlags:", 0) == 0 && from <= at && at < to) return line;
+  }
+  return "";
+}
+
+TEST(Memory, OfLargeBlocksIsAskedForInLargePages) {
+  Watched w;
+  RtPool pool;
+  HdError err;
+  HdBlock *large, *small;
+  hdrt_pool_init(&pool, &w.mem);
+  ASSERT_EQ(hdrt_block_new(&pool, 32 << 20, &err, &large), HD_OK);
+  ASSERT_EQ(hdrt_block_new(&pool, 100, &err, &small), HD_OK);
+  std::string flags = MappingFlags(static_cast<char *>(hdrt_block_data(large)) + (16 << 20)) + " ";
+  std::string of_small = MappingFlags(hdrt_block_data(small)) + " ";
+  hdrt_block_free(large);
+  hdrt_block_free(small);
+  hdrt_pool_trim(&pool, 0);
+  if (flags == " " || access("/sys/kernel/mm/transparent_hugepage", F_OK))
+    GTEST_SKIP() << "this system has no large pages, or does not tell";
+  EXPECT_NE(flags.find(" hg "), std::string::npos) << flags;
+  EXPECT_EQ(of_small.find(" hg "), std::string::npos) << of_small;
 }
 
 TEST(Memory, MayLieInMemoryOfAnother) {
