@@ -704,6 +704,59 @@ static void build_assert(HdBuilder *b, IrValue *c, const char *message) {
 
 void hd_build_assert(HdBuilder *b, HdIrValue *c, const char *message) { GUARD(b, build_assert(b, c, message)); }
 
+/* --- groups --- */
+
+static void build_group(HdBuilder *b, int32_t threads) {
+  if (!in_function(b, "hd_build_group")) return;
+  if (!b->b.fn->is_kernel)
+    mistake(b, HD_ERR_ARG, "hd_build_group", "a function has no groups of its own");
+  else if (threads < 32 || threads > HD_MAX_GROUP || threads % 32)
+    mistake(b, HD_ERR_ARG, "hd_build_group", "a group has 32, 64, .. 1024 threads");
+  else
+    b->b.fn->group = threads;
+}
+
+void hd_build_group(HdBuilder *b, int32_t threads) { GUARD(b, build_group(b, threads)); }
+
+static IrValue *build_group_part(HdBuilder *b, IrOp op, const char *call) {
+  if (!in_function(b, call) || !keeps_rules(b, op, 0, NULL, hdir_scalar(&b->m->types, IR_I32), 0)) return NULL;
+  return op == IR_ltid ? hdir_ltid(&b->b) : op == IR_gid ? hdir_gid(&b->b) : hdir_gdim(&b->b);
+}
+
+HdIrValue *hd_build_group_tid(HdBuilder *b) { VALUE(b, build_group_part(b, IR_ltid, "hd_build_group_tid")); }
+HdIrValue *hd_build_group_id(HdBuilder *b) { VALUE(b, build_group_part(b, IR_gid, "hd_build_group_id")); }
+HdIrValue *hd_build_group_size(HdBuilder *b) { VALUE(b, build_group_part(b, IR_gdim, "hd_build_group_size")); }
+
+static IrValue *build_shared(HdBuilder *b, const IrType *t) {
+  if (!t) mistake(b, HD_ERR_ARG, "hd_build_shared", "there is no type");
+  if (broken(b) || !in_function(b, "hd_build_shared")) return NULL;
+  return keeps_rules(b, IR_shared, 0, NULL, pointer_to(b, t, IR_SHARED), 0) ? hdir_shared(&b->b, t) : NULL;
+}
+
+HdIrValue *hd_build_shared(HdBuilder *b, const HdIrType *type) { VALUE(b, build_shared(b, type)); }
+
+static void build_barrier(HdBuilder *b) {
+  if (in_function(b, "hd_build_barrier") && keeps_rules(b, IR_barrier, 0, NULL, NULL, 0)) hdir_barrier(&b->b);
+}
+
+void hd_build_barrier(HdBuilder *b) { GUARD(b, build_barrier(b)); }
+
+static IrValue *build_shuffle(HdBuilder *b, IrValue *x, IrValue *lane) {
+  IrValue *args[] = {x, lane};
+  if (!take(b, "hd_build_shuffle", 2, args)) return NULL;
+  if (!keeps_rules(b, IR_shuffle, 2, args, args[0]->type, 0)) return NULL;
+  return hdir_shuffle(&b->b, args[0], args[1]);
+}
+
+HdIrValue *hd_build_shuffle(HdBuilder *b, HdIrValue *x, HdIrValue *lane) { VALUE(b, build_shuffle(b, x, lane)); }
+
+static IrValue *build_ballot(HdBuilder *b, IrValue *c) {
+  if (!take(b, "hd_build_ballot", 1, &c)) return NULL;
+  return keeps_rules(b, IR_ballot, 1, &c, hdir_scalar(&b->m->types, IR_U32), 0) ? hdir_ballot(&b->b, c) : NULL;
+}
+
+HdIrValue *hd_build_ballot(HdBuilder *b, HdIrValue *c) { VALUE(b, build_ballot(b, c)); }
+
 static void build_at(HdBuilder *b, const char *file, int32_t line, int32_t column) {
   if (!file || line < 1) {
     b->b.loc = (IrLoc){0, 0, 0};

@@ -86,6 +86,20 @@ HD_API HdIrValue *hd_build_tid(HdBuilder *b, int32_t axis);
 HD_API HdIrValue *hd_build_dim(HdBuilder *b, int32_t axis);
 HD_API void       hd_build_assert(HdBuilder *b, HdIrValue *c, const char *message);
 
+/* --- groups --- */
+/* The kernel begun last runs in groups of so many neighbours along the last axis: 32, 64, .. HD_MAX_GROUP. The rest is for such
+ * kernels, and for functions that such kernels call; all threads of a group come to a barrier, shuffle or ballot, or none. */
+HD_API void       hd_build_group(HdBuilder *b, int32_t threads);
+HD_API HdIrValue *hd_build_group_tid(HdBuilder *b);  /* i32: the thread's place in its group          */
+HD_API HdIrValue *hd_build_group_id(HdBuilder *b);   /* i32: the group's place along the last axis    */
+HD_API HdIrValue *hd_build_group_size(HdBuilder *b); /* i32: the threads of a group                   */
+/* The address of an object of the group, of at most 48 KiB in all; what it holds is not promised until a thread stores to it. */
+HD_API HdIrValue *hd_build_shared(HdBuilder *b, const HdIrType *type);
+HD_API void       hd_build_barrier(HdBuilder *b);
+/* The scalar x of thread `lane` mod 32 of this thread's 32 neighbours; u32 whose bit k is the bool c of thread k of these. */
+HD_API HdIrValue *hd_build_shuffle(HdBuilder *b, HdIrValue *x, HdIrValue *lane);
+HD_API HdIrValue *hd_build_ballot(HdBuilder *b, HdIrValue *c);
+
 /* --- control: begin opens a region; every region ends with a yield, break, continue or return, then hd_build_close.
  * After it, results are read with hd_build_result(b, i). --- */
 HD_API void       hd_build_if(HdBuilder *b, HdIrValue *c, int32_t nres, const HdIrType *const res[]);
