@@ -190,9 +190,13 @@ static bool core_bitcast(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
 /* --- groups --- */
 
 bool hdfe_needs_group(FeLower *L, FeSpan span, const char *what) {
+  if (!L->instance) { /* a constant's value, or a size */
+    hdfe_error(L, span, FE_D_not_constant);
+    return false;
+  }
   if (!L->fn->is_kernel) L->instance->needs_group = true;
   if (!L->fn->is_kernel || L->instance->ir->group) return true;
-  hdfe_error(L, span, FE_D_needs_group, what);
+  if (!L->fn->group) hdfe_error(L, span, FE_D_needs_group, what); /* else its @group was reported */
   return false;
 }
 

@@ -321,6 +321,13 @@ typedef struct Attributes {
   FeSpan fast_at, pure_at, group_at;
 } Attributes;
 
+/* Of an item that takes none. */
+static void refuse_attributes(FeParser *p, const Attributes *a, const char *item) {
+  if (a->pure) hdfe_report(p->fe, p->u, a->pure_at, FE_D_attribute_place, "pure", item);
+  if (a->fast) hdfe_report(p->fe, p->u, a->fast_at, FE_D_attribute_place, "fast", item);
+  if (a->group) hdfe_report(p->fe, p->u, a->group_at, FE_D_attribute_place, "group", item);
+}
+
 static void take_attributes(FeParser *p, FeFn *f, const Attributes *a) {
   f->fast = a->fast;
   f->pure = a->pure;
@@ -504,6 +511,8 @@ static Attributes parse_attributes(FeParser *p) {
       a.fast = true, a.fast_at = span;
     else if (strcmp(name, "pure") == 0)
       a.pure = true, a.pure_at = span;
+    else if (strcmp(name, "group") == 0 && a.group)
+      hdfe_report(p->fe, p->u, span, FE_D_attribute_twice, name), parse_group(p, &a);
     else if (strcmp(name, "group") == 0)
       a.group_at = span, parse_group(p, &a);
     else
@@ -525,7 +534,10 @@ static void sync_item(FeParser *p) {
 static void parse_item(FeParser *p) {
   Attributes a = parse_attributes(p);
   if (p->panic) return;
-  switch (hdfe_peek(p)) {
+  FeTok t = hdfe_peek(p);
+  if (t == TK_struct || t == TK_const || t == TK_import || t == TK_static_assert || t == TK_SEMI)
+    refuse_attributes(p, &a, hdfe_token_text(t));
+  switch (t) {
   case TK_extern:
   case TK_kernel:
   case TK_fn: parse_fn(p, &a); break;
