@@ -2,7 +2,8 @@
  *
  * All loops have one shape:
  *     loop (carried) { if cond { yield } else { break carried }  body  continue next }
- * The steps of a for, and the condition of a do, are lowered again before each continue.
+ * The steps of a for, and the condition of a do, are lowered again before each continue. A range counts once, in front of
+ * the body, if that has a continue: all ways into the next round bring one value, so threads that part keep one counter.
  */
 #include "frontend/lang/control.h"
 
@@ -24,6 +25,20 @@ static void emit_test(FeLower *L, FeLoop *loop, IrValue *c) {
   hdir_end(L->b, i);
 }
 
+static IrValue *count(FeLower *L, const FeLoop *loop) {
+  return hdir_bin(L->b, IR_add, loop->counter, hdir_const_int(L->b->fn, loop->counter->type, 1));
+}
+
+/* May a round of the loop whose body holds s end early? */
+static bool has_continue(const FeStmt *s) {
+  if (!s) return false;
+  if (s->kind == FE_CONTINUE) return true;
+  if (s->kind == FE_IF || s->kind == FE_STATIC_IF) return has_continue(s->body) || has_continue(s->other);
+  for (uint32_t i = 0; s->kind == FE_BLOCK && i < s->nlist; i++)
+    if (has_continue(s->list[i])) return true;
+  return false;
+}
+
 /* The end of a round: what the loop itself does between two of them. */
 static void emit_continue(FeLower *L, FeLoop *loop) {
   FeStmt *s = loop->stmt;
@@ -41,10 +56,7 @@ static void emit_continue(FeLower *L, FeLoop *loop) {
   L->nvars = nvars;
   hdfe_at(L, s->span);
   IrValue **next = hdfe_carried_now(L, &vars, 1);
-  if (s->kind == FE_RANGE) {
-    IrValue *one = hdir_const_int(L->b->fn, loop->counter->type, 1);
-    next[vars.n++] = hdir_bin(L->b, IR_add, loop->counter, one);
-  }
+  if (s->kind == FE_RANGE) next[vars.n++] = loop->next ? loop->next : count(L, loop);
   hdir_ender(L->b, IR_continue, vars.n, next);
   vars.n = loop->ncarried;
   hdfe_carried_set(&vars, before);
@@ -162,6 +174,7 @@ static void lower_loop(FeLower *L, FeStmt *s, IrValue *from, IrValue *to) {
     v->value = loop.counter;
     v->used = true;
     v->locked = "the counter of a loop";
+    if (has_continue(s->body)) loop.next = count(L, &loop);
   } else if (s->kind != FE_DO && s->a) {
     IrValue *cond = hdfe_condition(L, s->a);
     hdfe_at(L, s->span);

@@ -82,6 +82,7 @@ struct FeLoop {
   uint32_t ncarried;
   uint32_t scope;     /* variables visible to the condition and the steps      */
   IrValue *counter, *limit; /* of a range                                      */
+  IrValue *next;     /* the counter of the next round; NULL: each end counts   */
   bool     has_break;
   bool     silent;    /* its head had an error: jumps say nothing              */
 };
