@@ -28,7 +28,9 @@ HdStatus hdgeo_check_grid(HdContext *ctx, HdStream *stream, const char *call, co
 
 HdStatus hd_dense_grid_new(HdContext *ctx, HdDevice device, const int64_t length[3], const float origin[3],
                            const float spacing[3], HdDenseGrid *out) {
-  HD_TRY(check_space(ctx, "hd_dense_grid_new", origin, spacing));
+  const char *call = "hd_dense_grid_new", *missing = !origin ? "origin" : !spacing ? "spacing" : !out ? "out" : NULL;
+  if (missing) return hd_context_fail(ctx, HD_ERR_ARG, call, missing, "it is NULL");
+  HD_TRY(check_space(ctx, call, origin, spacing));
   HdDenseGrid g = {.origin = {origin[0], origin[1], origin[2]}, .spacing = {spacing[0], spacing[1], spacing[2]}};
   HD_TRY(hd_array_zeros(ctx, device, hd_type_scalar(HD_F32), 3, length, &g.values));
   *out = g;

@@ -336,6 +336,7 @@ static HdStatus grow(HdContext *ctx, Hull *h) {
 static HdStatus check(HdContext *ctx, int64_t n, const float points[]) {
   if (n < 4) return flat(ctx, "they are fewer than four");
   if (n > GEO_MOST) return hd_context_fail(ctx, HD_ERR_SHAPE, "hd_convex_hull_new", "points", "more than 2^28");
+  if (!points) return flat(ctx, "it is NULL");
   for (int64_t i = 0; i < n; i++) {
     if (isfinite(points[3 * i]) && isfinite(points[3 * i + 1]) && isfinite(points[3 * i + 2])) continue;
     char arg[48];

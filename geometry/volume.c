@@ -117,7 +117,8 @@ HdStatus hd_volume_load(HdContext *ctx, HdStream *stream, const char *path, cons
   const char *call = "hd_volume_load";
   FILE *f = fopen(path, "rb");
   if (!f) return io_error(ctx, call, path, errno);
-  long size = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+  bool readable = fgetc(f) != EOF || !ferror(f); /* a folder has a size, too */
+  long size = readable && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
   if (size < 0 || fseek(f, 0, SEEK_SET) != 0) {
     HdStatus status = io_error(ctx, call, path, errno);
     fclose(f);

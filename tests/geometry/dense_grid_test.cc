@@ -197,6 +197,9 @@ TEST_F(DenseGridTest, RefusesASpacingThatIsNone) {
   EXPECT_EQ(hd_dense_grid_new(p.ctx, p.device, n, nowhere, ok, &g), HD_ERR_ARG);
   EXPECT_NE(p.Why().find("origin"), std::string::npos) << p.Why();
   EXPECT_EQ(hd_dense_grid_new(p.ctx, p.device, wrong, ok, ok, &g), HD_ERR_SHAPE);
+  EXPECT_EQ(hd_dense_grid_new(p.ctx, p.device, n, nullptr, ok, &g), HD_ERR_ARG);
+  EXPECT_EQ(hd_dense_grid_new(p.ctx, p.device, n, ok, nullptr, &g), HD_ERR_ARG);
+  EXPECT_EQ(hd_dense_grid_new(p.ctx, p.device, n, ok, ok, nullptr), HD_ERR_ARG);
   EXPECT_EQ(g.values.data, nullptr);
 }
 

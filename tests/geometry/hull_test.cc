@@ -133,6 +133,8 @@ TEST_F(Hull, OfTooFewFlatOrBrokenPointsIsAnErrorThatSaysWhy) {
     EXPECT_NE(place_.Why().find("hd_convex_hull_new"), std::string::npos) << place_.Why();
     EXPECT_EQ(hull_.points, nullptr);
   }
+  EXPECT_EQ(hd_convex_hull_new(place_.ctx, 5, nullptr, &hull_), HD_ERR_ARG);
+  EXPECT_NE(place_.Why().find("it is NULL"), std::string::npos) << place_.Why();
 }
 
 // Places in and around the cube from -1 to 1.

@@ -232,6 +232,7 @@ TEST_F(VolumeTest, SurvivesBeingSaved) {
   EXPECT_NE(p.Why().find("hd_volume_save: path: '/nowhere/x.nvdb': No such file"), std::string::npos) << p.Why();
   hd_volume_free(v);
   EXPECT_EQ(hd_volume_load(p.ctx, p.stream, "/nowhere/x.nvdb", nullptr, &v), HD_ERR_IO);
+  EXPECT_EQ(hd_volume_load(p.ctx, p.stream, "/", nullptr, &v), HD_ERR_IO) << "a folder";
 }
 
 TEST_F(VolumeTest, KeepsWhatKernelsStoreInLeaves) {
