@@ -157,6 +157,10 @@ int main(int argc, char **argv) {
     fprintf(stderr, "%s\n", bad ? usage : "bench: BENCH_FOLDER and BENCH_WARM are not set; ./dev bench does it");
     return 2;
   }
+  if (FILE *f = json ? fopen(json, "a") : nullptr)
+    fclose(f);
+  else if (json)
+    bench::Die(std::string("cannot write ") + json); // before anything is measured
   // The workers of OpenMP spin after a loop, on cores that ours then want.
   setenv("KMP_BLOCKTIME", "0", 1);
   options.folder = folder;

@@ -14,6 +14,7 @@ static HdStatus check_space(HdContext *ctx, const char *call, const float origin
 
 HdStatus hdgeo_check_grid(HdContext *ctx, HdStream *stream, const char *call, const HdDenseGrid *g) {
   HdDevice device = hd_stream_device(stream);
+  if (!g) return hd_context_fail(ctx, HD_ERR_ARG, call, "grid", "it is NULL");
   if (g->values.ndim != 3)
     return hd_context_fail(ctx, HD_ERR_SHAPE, call, "grid.values", "wanted an array of three axes");
   if (!hd_type_equal(g->values.type, hd_type_scalar(HD_F32)))

@@ -338,6 +338,7 @@ TEST_F(SurfaceTest, RefusesWhatIsNoGrid) {
   GEO_OK(p, hd_surface_new(p.ctx, p.stream, &s));
   HdDenseGrid g = Grid(p, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, {-1, 1, 1, 1, 1, 1, 1, 1}), bad = g;
   bad.spacing[2] = 0;
+  EXPECT_EQ(hd_surface_extract(s, nullptr, 0), HD_ERR_ARG);
   EXPECT_EQ(hd_surface_extract(s, &bad, 0), HD_ERR_ARG);
   EXPECT_NE(p.Why().find("hd_surface_extract: spacing"), std::string::npos) << p.Why();
   bad = g;
