@@ -710,7 +710,7 @@ static void build_group(HdBuilder *b, int32_t threads) {
   if (!in_function(b, "hd_build_group")) return;
   if (!b->b.fn->is_kernel)
     mistake(b, HD_ERR_ARG, "hd_build_group", "a function has no groups of its own");
-  else if (threads < 32 || threads > HD_MAX_GROUP || threads % 32)
+  else if (!hdir_is_group_size(threads))
     mistake(b, HD_ERR_ARG, "hd_build_group", "a group has 32, 64, .. 1024 threads");
   else
     b->b.fn->group = threads;

@@ -105,6 +105,11 @@ struct IrRegion {
   uint32_t  nparams;
 };
 
+enum { IR_NEIGHBOURS = 32 }; /* threads of a group that shuffles and ballots reach */
+
+/* 32, 64, .. HD_MAX_GROUP threads. */
+static inline bool hdir_is_group_size(int64_t n) { return n > 0 && n <= HD_MAX_GROUP && n % IR_NEIGHBOURS == 0; }
+
 struct IrFunc {
   IrModule      *module;
   const char    *name;

@@ -620,7 +620,9 @@ static bool parse_func(Parser *p, bool is_kernel, bool is_extern) {
     return false;
   p->fn->rank = (int32_t)rank;
   int64_t group = 0;
-  if (is_kernel && accept_word(p, "group") && !parse_count(p, "the threads of a group", 32, 1024, &group)) return false;
+  if (is_kernel && accept_word(p, "group") &&
+      !parse_count(p, "the threads of a group", IR_NEIGHBOURS, HD_MAX_GROUP, &group))
+    return false;
   p->fn->group = (int32_t)group;
   p->fn->fast = accept_word(p, "fast");
   if (!expect_mark(p, '{', "'{'") || !parse_loc(p, &p->fn->loc)) return false;

@@ -545,7 +545,7 @@ static bool check_func(Verifier *v) {
   const IrFunc *fn = v->fn;
   if (fn->is_pure && !fn->is_extern) return broken(v, "only a C function is said to be pure");
   if (fn->is_kernel && fn->nresults) return broken(v, "a kernel returns nothing");
-  if (fn->group && (!fn->is_kernel || fn->group < 32 || fn->group > 1024 || fn->group % 32))
+  if (fn->group && !(fn->is_kernel && hdir_is_group_size(fn->group)))
     return broken(v, "groups are of 32, 64, .. 1024 threads and a kernel's, and not of %d", fn->group);
   if (!fn->body || fn->body->parent || fn->body->fn != fn) return broken(v, "the body is out of place");
   for (uint32_t k = 0; k < fn->nresults; k++)

@@ -14,8 +14,6 @@
 #include "passes/passes.h"
 #include "passes/rebuild.h"
 
-enum { NEIGHBOURS = 32 };
-
 typedef struct Keep { /* at the end of a chunk: an old value, and the memory it goes to */
   IrValue *slot, *value;
 } Keep;
@@ -69,7 +67,7 @@ static void make_slots(Split *s, const IrInst *i) {
     for (const IrInst *j = i->sub[r]->first; j; j = j->next) make_slots(s, j);
   }
   if (i->op == IR_shuffle || i->op == IR_ballot) s->row[i->id] = new_row(s, i->args[0]->type, n);
-  if (i->op == IR_ballot) s->ballots[i->id] = new_row(s, i->res[0]->type, n / NEIGHBOURS);
+  if (i->op == IR_ballot) s->ballots[i->id] = new_row(s, i->res[0]->type, n / IR_NEIGHBOURS);
 }
 
 /* for (k = 0; k < n; k++) body: opens the loop and gives k. */
@@ -152,8 +150,8 @@ static IrValue *from_others(Split *s, const IrInst *i) {
     return hdir_load(b, hdir_elem(b, s->ballots[i->id], at));
   }
   IrValue *lane = hdir_cvt(b, i32(s), hdir_is_const(i->args[1]) ? i->args[1] : s->map[i->args[1]->id]);
-  IrValue *first = hdir_bin(b, IR_and, me, int_const(s, -NEIGHBOURS));
-  IrValue *at = hdir_bin(b, IR_or, first, hdir_bin(b, IR_and, lane, int_const(s, NEIGHBOURS - 1)));
+  IrValue *first = hdir_bin(b, IR_and, me, int_const(s, -IR_NEIGHBOURS));
+  IrValue *at = hdir_bin(b, IR_or, first, hdir_bin(b, IR_and, lane, int_const(s, IR_NEIGHBOURS - 1)));
   return hdir_load(b, hdir_elem(b, s->row[i->id], at));
 }
 
@@ -266,11 +264,11 @@ static void gather_bits(Split *s, const IrInst *i) {
   IrBuilder *b = &s->b;
   const IrType *u32 = hdir_scalar(types(s), IR_U32);
   IrInst *loop, *bits;
-  IrValue *word = count_begin(s, (uint32_t)s->fn->group / NEIGHBOURS, &loop);
+  IrValue *word = count_begin(s, (uint32_t)s->fn->group / IR_NEIGHBOURS, &loop);
   IrValue *init[2] = {int_const(s, 0), hdir_const(s->fn, u32, 0)};
   bits = hdir_loop_begin(b, 2, init, 1, &u32);
   IrValue *k = bits->sub[0]->params[0], *sum = bits->sub[0]->params[1];
-  IrInst *more = hdir_if_begin(b, hdir_bin(b, IR_ge, k, int_const(s, NEIGHBOURS)), 0, NULL);
+  IrInst *more = hdir_if_begin(b, hdir_bin(b, IR_ge, k, int_const(s, IR_NEIGHBOURS)), 0, NULL);
   hdir_ender(b, IR_break, 1, &sum);
   hdir_end(b, more);
   IrValue *at = hdir_bin(b, IR_add, hdir_bin(b, IR_shl, word, int_const(s, 5)), k);

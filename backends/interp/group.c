@@ -5,23 +5,21 @@
  */
 #include "backends/interp/exec.h"
 
-enum { NEIGHBOURS = 32 };
-
 static uint64_t *operand(const InterpThread *t, uint32_t k) { return hdinterp_leaves(t->frame, t->at->args[k]); }
 
 /* Results are kept until all are known: an operand may stand where a result goes. */
 static void shuffle(InterpThread t[], uint32_t n, uint64_t result[]) {
   for (uint32_t k = 0; k < n; k++) {
-    uint32_t from = (uint32_t)*operand(&t[k], 1) % NEIGHBOURS;
-    result[k] = *operand(&t[k - k % NEIGHBOURS + from], 0);
+    uint32_t from = (uint32_t)*operand(&t[k], 1) % IR_NEIGHBOURS;
+    result[k] = *operand(&t[k - k % IR_NEIGHBOURS + from], 0);
   }
 }
 
 static void ballot(InterpThread t[], uint32_t n, uint64_t result[]) {
   for (uint32_t k = 0; k < n; k++) {
     result[k] = 0;
-    for (uint32_t j = 0; j < NEIGHBOURS; j++)
-      result[k] |= (uint64_t)(*operand(&t[k - k % NEIGHBOURS + j], 0) != 0) << j;
+    for (uint32_t j = 0; j < IR_NEIGHBOURS; j++)
+      result[k] |= (uint64_t)(*operand(&t[k - k % IR_NEIGHBOURS + j], 0) != 0) << j;
   }
 }
 

@@ -4,8 +4,6 @@
  */
 #include "backends/nvptx/lower.h"
 
-enum { WARP = 32 };
-
 static const char *sreg(PtxLower *g, const char *name) {
   return hdptx_call(g, "i32", hdptx_fmt(g, "llvm.nvvm.read.ptx.sreg.%s", name), "", "%s", "");
 }
@@ -33,7 +31,7 @@ void hdptx_shared(PtxLower *g, const IrInst *i) {
 /* The 32 bits x of thread `lane` mod 32 of the warp. */
 static const char *shuffle_word(PtxLower *g, const char *x, const char *lane) {
   return hdptx_call(g, "i32", "llvm.nvvm.shfl.sync.idx.i32", "i32, i32, i32, i32", "i32 -1, i32 %s, i32 %s, i32 %d", x,
-                    lane, WARP - 1);
+                    lane, IR_NEIGHBOURS - 1);
 }
 
 static const char *shuffle_wide(PtxLower *g, const char *x, const char *lane) {
@@ -49,7 +47,7 @@ static void shuffle(PtxLower *g, const IrInst *i) {
   uint32_t bits = hdir_bits(t), lane_bits = hdir_bits(of_lane);
   bool real = t->kind == IR_F32 || t->kind == IR_F64;
   if (lane_bits != 32) lane = hdptx_ins(g, "%s i%u %s to i32", lane_bits < 32 ? "zext" : "trunc", lane_bits, lane);
-  lane = hdptx_ins(g, "and i32 %s, %d", lane, WARP - 1);
+  lane = hdptx_ins(g, "and i32 %s, %d", lane, IR_NEIGHBOURS - 1);
   if (real) x = hdptx_ins(g, "bitcast %s %s to i%u", ty, x, bits);
   if (bits < 32) x = hdptx_ins(g, "zext %s %s to i32", ty, x);
   x = bits == 64 ? shuffle_wide(g, x, lane) : shuffle_word(g, x, lane);

@@ -183,7 +183,7 @@ static bool same_head(const IrFunc *g, const FeInstance *i, uint32_t np, const I
 static int32_t group_size(FeLower *L, FeExpr *e) {
   FeBig n = 0;
   if (!hdfe_const_int(L, e, &n)) return 0;
-  if (n >= 32 && n <= 1024 && n % 32 == 0) return (int32_t)n;
+  if (n >= 0 && n <= HD_MAX_GROUP && hdir_is_group_size((int64_t)n)) return (int32_t)n;
   hdfe_error(L, e->span, FE_D_group_size, (long long)n);
   return 0;
 }
