@@ -1,6 +1,7 @@
 // Each block of code in the documentation is what it says it is:
 //
-//     ```hd [body] [OPTION..]             compiles without a message; body: the inside of a kernel with f32 x[], f64 d[], i32 n[]
+//     ```hd [body] [OPTION..]             compiles without a message; body: the inside of a kernel with f32 x[], f64 d[], i32 n[];
+//                                         group: the same of a kernel with groups of 64 threads
 //     ```hd-error ID [body] [OPTION..]    gets the diagnostic of that name, and nothing after it
 //     ```ir                               is valid IR
 //     ```sh, ```c                         runs (docs_session_test.cc)
@@ -33,20 +34,19 @@ std::vector<Block> AllBlocks() {
 
 class Docs : public testing::TestWithParam<Block> {};
 
-// The words behind the kind: the id of an error first, "body", file names for the session, options.
+// The words behind the kind: the id of an error first, "body" or "group", file names for the session, options.
 struct Head {
   explicit Head(const Block &b) {
     size_t k = 0;
     if (b.kind == "hd-error" && !b.words.empty()) id = b.words[k++];
     for (; k < b.words.size(); k++) {
-      if (b.words[k] == "body")
-        body = true;
+      if (b.words[k] == "body" || b.words[k] == "group")
+        around = KernelAround(b);
       else if (b.words[k].find(".hd") == std::string::npos)
         options += b.words[k] + " ";
     }
   }
-  std::string id, options;
-  bool body = false;
+  std::string id, options, around; // the last: of a block that is the inside of a kernel
 };
 
 TEST_P(Docs, BlockIsAsItSays) {
@@ -54,8 +54,7 @@ TEST_P(Docs, BlockIsAsItSays) {
   SCOPED_TRACE(b.page + ":" + std::to_string(b.line));
   if (b.kind == "hd" || b.kind == "hd-error") {
     Head h(b);
-    Compiled c("block.hd", h.body ? "kernel example(f32 x[], f64 d[], i32 n[]) {\n" + b.text + "}\n" : b.text,
-               h.options);
+    Compiled c("block.hd", h.around.empty() ? b.text : h.around + b.text + "}\n", h.options);
     if (b.kind == "hd") {
       EXPECT_EQ(c.diagnostics, "");
       EXPECT_EQ(c.status, HD_OK);

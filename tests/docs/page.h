@@ -2,6 +2,7 @@
 #ifndef DOCS_PAGE_H
 #define DOCS_PAGE_H
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -14,6 +15,12 @@ struct Block {
   std::string              kind, text;
   std::vector<std::string> words; // behind the kind
 };
+
+// A block with the word "group" is the inside of a kernel with groups of 64 threads, one with "body" of a plain one.
+inline bool IsOfGroup(const Block &b) { return std::find(b.words.begin(), b.words.end(), "group") != b.words.end(); }
+inline std::string KernelAround(const Block &b) {
+  return std::string(IsOfGroup(b) ? "@group(64) " : "") + "kernel example(f32 x[], f64 d[], i32 n[]) {\n";
+}
 
 // For the test's messages.
 inline void PrintTo(const Block &b, std::ostream *out) { *out << b.page << ":" << b.line; }

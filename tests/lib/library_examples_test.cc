@@ -8,13 +8,14 @@ class Examples : public testing::TestWithParam<Block> {};
 
 TEST_P(Examples, Hold) {
   const Block &b = GetParam();
-  std::string text = "kernel example(f32 x[], f64 d[], i32 n[]) {\n" + b.text + "}\n";
+  std::string text = KernelAround(b) + b.text + "}\n";
+  const int threads = IsOfGroup(b) ? 64 : 1;
   Machine m(1);
   for (HdDevice device : {m.interp, m.cpu}) {
     std::vector<float> x(4);
     std::vector<double> d(4);
     std::vector<int32_t> n(4);
-    Program(m, text, device).Run(1, x, d, n);
+    Program(m, text, device).Run(threads, x, d, n);
   }
 }
 

@@ -206,9 +206,10 @@ static bool said_before(const Module *m, int f, int entry) {
   return false;
 }
 
-static void put_examples(const char *s) {
+/* `of` is what kind of kernel they stand in. */
+static void put_examples(const char *s, const char *of) {
   if (!s) return;
-  printf("\n```hd body\n");
+  printf("\n```hd %s\n", of);
   for (const char *end; *s; s = end + 1) {
     end = strchr(s, '\n');
     int n = (int)(end - s);
@@ -239,7 +240,7 @@ static void put_entry(const Module *m, int e) {
     printf("\n");
     put_text(m->entries[e].text);
   }
-  put_examples(m->entries[e].examples);
+  put_examples(m->entries[e].examples, strncmp(m->name, "group/", 6) == 0 ? "group" : "body");
 }
 
 static void put_module(const Module *m) {
