@@ -142,7 +142,7 @@ static bool group_has(const OptGroups *g, const IrValue *v) {
 /* Computed by the group itself: pure, uniform, of what it has. */
 static bool is_groups(const OptGroups *g, const IrInst *i) {
   IrEffect fx = hdir_ops[i->op].effect;
-  if (i->nres != 1 || is_address(i->op) || g->facts->of[i->res[0]->id].cls != IR_UNIFORM) return false;
+  if (i->nres != 1 || is_address(i->op) || !hdopt_groups_uniform(g, i->res[0])) return false;
   if (fx != FX_PURE && fx != FX_LAUNCH) return false;
   for (uint32_t k = 0; k < i->nargs; k++)
     if (!group_has(g, i->args[k])) return false;
@@ -156,7 +156,7 @@ static void use(Plan *p, const IrValue *v) {
   if (hdopt_groups_again(g, v)) {
     for (uint32_t k = 0; v->def && k < v->def->nargs; k++) use(p, v->def->args[k]);
     if (v->def && v->def->op == IR_alloca) g->kept[v->id] = true;
-  } else if (g->facts->of[v->id].cls == IR_UNIFORM && g->chunk[v->id]) {
+  } else if (hdopt_groups_uniform(g, v) && g->chunk[v->id]) {
     g->told[v->id] = true;
   } else {
     g->kept[v->id] = true;
@@ -171,16 +171,16 @@ static void need(Plan *p, const IrValue *v) {
 /* Values go to results or carried values: of the group, or of each thread. */
 static void pass_on(Plan *p, uint32_t n, IrValue *const from[], IrValue *const to[]) {
   for (uint32_t k = 0; k < n; k++) {
-    if (p->g->facts->of[to[k]->id].cls == IR_UNIFORM)
+    if (hdopt_groups_uniform(p->g, to[k]))
       need(p, from[k]);
     else
       use(p, from[k]);
   }
 }
 
-static void set_chunk(const OptGroups *g, uint32_t n, IrValue *const v[], bool of_group) {
-  for (uint32_t k = 0; k < n; k++)
-    g->chunk[v[k]->id] = of_group && g->facts->of[v[k]->id].cls == IR_UNIFORM ? OPT_FOR_GROUP : 0;
+/* Results or carried values of what the group runs as one. */
+static void set_chunk(const OptGroups *g, uint32_t n, IrValue *const v[]) {
+  for (uint32_t k = 0; k < n; k++) g->chunk[v[k]->id] = hdopt_groups_uniform(g, v[k]) ? OPT_FOR_GROUP : 0;
 }
 
 static void in_chunk(const Plan *p, const IrInst *i) {
@@ -203,14 +203,14 @@ static HdStatus plan_construct(Plan *p, const IrInst *i) {
   OptGroups *g = p->g;
   if (i->op == IR_if) need(p, i->args[0]);
   if (i->op == IR_loop) {
-    set_chunk(g, i->sub[0]->nparams, i->sub[0]->params, true);
+    set_chunk(g, i->sub[0]->nparams, i->sub[0]->params);
     pass_on(p, i->nargs, i->args, i->sub[0]->params);
   }
   for (uint32_t s = 0; s < i->nsubs; s++) {
     p->chunk++;
     HD_TRY(plan_region(p, i->sub[s]));
   }
-  set_chunk(g, i->nres, i->res, true);
+  set_chunk(g, i->nres, i->res);
   p->chunk++;
   return HD_OK;
 }
@@ -232,7 +232,7 @@ static bool has_parting(const OptGroups *g, const IrInst *i) {
 
 /* A result of the tail passes through memory. */
 static void out_of_tail(const OptGroups *g, const IrValue *v) {
-  if (g->facts->of[v->id].cls == IR_UNIFORM) g->told[v->id] = true;
+  if (hdopt_groups_uniform(g, v)) g->told[v->id] = true;
 }
 
 /* The rest of r from i on, with results of its construct: all ways out of it lead to that construct's end, all to its next
@@ -240,7 +240,7 @@ static void out_of_tail(const OptGroups *g, const IrValue *v) {
 static HdStatus plan_tail(Plan *p, const IrInst *i) {
   OptGroups *g = p->g;
   const IrInst *owner = i->region->parent;
-  IrOp way = i->region->parent && owner->op == IR_loop ? IR_continue : !owner ? IR_return : IR_leave;
+  IrOp way = !owner ? IR_return : owner->op == IR_loop ? IR_continue : IR_leave;
   g->tail[i->id] = true;
   p->chunk++;
   for (const IrInst *at = i; at; at = at->next) {

@@ -29,6 +29,11 @@ typedef struct OptGroups {
  * leave what stands around it in a way that cannot be cut, or if the group's objects are too large. */
 HdStatus hdopt_groups(const IrFunc *fn, Arena *a, HdError *err, OptGroups *out);
 
+/* Is it the same in all threads of the group? */
+static inline bool hdopt_groups_uniform(const OptGroups *g, const IrValue *v) {
+  return g->facts->of[v->id].cls == IR_UNIFORM;
+}
+
 /* Is it computed again in each chunk, rather than kept? */
 bool hdopt_groups_again(const OptGroups *g, const IrValue *v);
 

@@ -208,7 +208,7 @@ static void keep_later(Split *s, IrValue *slot, IrValue *v) {
 
 /* --- what the group runs --- */
 
-static bool of_group(const Split *s, const IrValue *v) { return s->g.facts->of[v->id].cls == IR_UNIFORM; }
+static bool of_group(const Split *s, const IrValue *v) { return hdopt_groups_uniform(&s->g, v); }
 
 static IrValue *groups(const Split *s, IrValue *v) { return hdir_is_const(v) ? v : s->group[v->id]; }
 
