@@ -1,9 +1,10 @@
 /* runtime/launches.c -- a launch as rows of segments, and how many threads it deserves.
  *
  * The innermost axis is cut at multiples of 64 threads, which no gang crosses and which keeps neighbours' stores in
- * different cache lines, or of the kernel's group if that is more. What a thread of the kernel costs is not known, so the caller starts alone, in growing steps,
- * and looks at the clock: a launch that is over within microseconds never pays for company, a longer one is shared in
- * pieces of at least a few microseconds, and sleeping workers are woken only for work that outweighs it (threads.c).
+ * different cache lines, or of the kernel's group if that is more. What a thread of the kernel costs is not known, so the
+ * caller starts alone, in growing steps, and looks at the clock: a launch that is over within microseconds never pays for
+ * company, a longer one is shared in pieces of at least a few microseconds, and sleeping workers are woken only for work
+ * that outweighs it (threads.c).
  */
 #include "runtime/launches.h"
 

@@ -34,7 +34,8 @@ typedef struct InterpLaunch {
 HdStatus hdinterp_calls_c(HdError *err);
 
 /* HD_ERR_NOMEM; HD_ERR_FAULT when a thread passes max_steps, leaves its local memory, or may not access an address;
- * HD_ERR_UNSUPPORTED for what it cannot run (recursion); HD_ERR_NOT_FOUND names a C function that `functions` lacks. The IR must be valid (hdir_verify). */
+ * HD_ERR_UNSUPPORTED for what it cannot run (recursion); HD_ERR_NOT_FOUND names a C function that `functions` lacks. The IR
+ * must be valid (hdir_verify). */
 HdStatus hdinterp_run(const InterpLaunch *launch, const HdAllocator *mem, HdError *err);
 
 HD_END_DECLS
