@@ -19,6 +19,15 @@ HdStatus hdgeo_check(HdContext *ctx, HdStream *stream, const char *call, const c
 /* That a grid is right: values of three axes on the stream's device, a spacing above 0. */
 HdStatus hdgeo_check_grid(HdContext *ctx, HdStream *stream, const char *call, const HdDenseGrid *g);
 
+/* --- files --- */
+
+/* A file's bytes, and a 0 behind them; ended by hdgeo_file_free with the same size. */
+HdStatus hdgeo_file_read(HdContext *ctx, const char *call, const char *path, uint8_t **bytes, uint64_t *size);
+void     hdgeo_file_free(HdContext *ctx, uint8_t *bytes, uint64_t size); /* NULL is fine */
+/* Parts, one after the other, to `path`.part, which then takes the place of `path`. */
+HdStatus hdgeo_file_write(HdContext *ctx, const char *call, const char *path, int nparts, const void *const part[],
+                          const uint64_t size[]);
+
 /* --- volumes --- */
 
 /* A volume of a grid whose bytes are `words`, and the first of them, up to the end of the root, `head`. Consumes `words` if it succeeds. */

@@ -1,5 +1,4 @@
 /* geometry/volume.c -- sparse volumes: a grid in NanoVDB's layout as an array of words, and files of it. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,33 +106,13 @@ HdStatus hd_volume_read(HdContext *ctx, HdStream *stream, const void *file, int6
   return read_file(ctx, stream, "hd_volume_read", file, (uint64_t)size, name, out);
 }
 
-static HdStatus io_error(HdContext *ctx, const char *call, const char *path, int error) {
-  char detail[256];
-  snprintf(detail, sizeof detail, "'%.160s': %.80s", path, strerror(error));
-  return hd_context_fail(ctx, HD_ERR_IO, call, "path", detail);
-}
-
 HdStatus hd_volume_load(HdContext *ctx, HdStream *stream, const char *path, const char *name, HdVolume **out) {
   const char *call = "hd_volume_load";
-  FILE *f = fopen(path, "rb");
-  if (!f) return io_error(ctx, call, path, errno);
-  bool readable = fgetc(f) != EOF || !ferror(f); /* a folder has a size, too */
-  long size = readable && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
-  if (size < 0 || fseek(f, 0, SEEK_SET) != 0) {
-    HdStatus status = io_error(ctx, call, path, errno);
-    fclose(f);
-    return status;
-  }
-  uint8_t *bytes = hdhost_alloc(ctx, (size_t)size + 1);
-  HdStatus status = HD_OK;
-  if (!bytes) {
-    status = hd_context_fail(ctx, HD_ERR_NOMEM, call, "", "");
-  } else if (fread(bytes, 1, (size_t)size, f) != (size_t)size) {
-    status = io_error(ctx, call, path, ferror(f) ? errno : EIO);
-  }
-  fclose(f);
-  if (status == HD_OK) status = read_file(ctx, stream, call, bytes, (uint64_t)size, name, out);
-  if (bytes) hdhost_release(ctx, bytes, (size_t)size + 1);
+  uint8_t *bytes;
+  uint64_t size;
+  HD_TRY(hdgeo_file_read(ctx, call, path, &bytes, &size));
+  HdStatus status = read_file(ctx, stream, call, bytes, size, name, out);
+  hdgeo_file_free(ctx, bytes, size);
   return status;
 }
 
@@ -145,36 +124,8 @@ void hd_volume_free(HdVolume *v) {
 
 /* --- writing --- */
 
-/* The parts of a file, one after the other, to `path`.part, which then takes the place of `path`. */
-static HdStatus write_file(HdContext *ctx, const char *path, int nparts, const void *const part[],
-                           const uint64_t size[]) {
-  const char *call = "hd_volume_save";
-  size_t room = strlen(path) + sizeof ".part";
-  char *temporary = hdhost_alloc(ctx, room);
-  if (!temporary) return hd_context_fail(ctx, HD_ERR_NOMEM, call, "", "");
-  snprintf(temporary, room, "%s.part", path);
-  HdStatus status = HD_OK;
-  FILE *f = fopen(temporary, "wb");
-  bool good = f != NULL;
-  for (int i = 0; i < nparts && good; i++) good = fwrite(part[i], 1, (size_t)size[i], f) == size[i];
-  int error = errno;
-  if (f && fclose(f) != 0 && good) {
-    good = false;
-    error = errno;
-  }
-  if (good && rename(temporary, path) != 0) {
-    good = false;
-    error = errno;
-  }
-  if (!good) {
-    if (f) remove(temporary);
-    status = io_error(ctx, call, path, error);
-  }
-  hdhost_release(ctx, temporary, room);
-  return status;
-}
-
 static HdStatus save(HdVolume *v, const char *path, uint8_t *grid, uint64_t size, bool zip) {
+  const char *call = "hd_volume_save";
   const uint32_t first = 0, one = 1;
   uint8_t head[NANO_FILE_HEAD];
   memcpy(grid + NANO_NUMBER, &first, 4);
@@ -182,18 +133,19 @@ static HdStatus save(HdVolume *v, const char *path, uint8_t *grid, uint64_t size
   hdgeo_nano_seal(grid);
   if (!zip) {
     uint64_t n = hdgeo_nano_head(grid, NANO_STORED, size, head);
-    return write_file(v->ctx, path, 2, (const void *[]){head, grid}, (const uint64_t[]){n, size});
+    return hdgeo_file_write(v->ctx, call, path, 2, (const void *[]){head, grid}, (const uint64_t[]){n, size});
   }
   char why[NANO_WHY] = "";
   uint64_t room = size + size / 1000 + 64, packed; /* compressBound of zlib is less */
   uint8_t *bytes = hdhost_alloc(v->ctx, (size_t)room);
-  if (!bytes) return hd_context_fail(v->ctx, HD_ERR_NOMEM, "hd_volume_save", "", "");
+  if (!bytes) return hd_context_fail(v->ctx, HD_ERR_NOMEM, call, "", "");
   HdStatus status = hdgeo_zip(grid, size, bytes, room, &packed, why);
   if (status != HD_OK) {
-    hd_context_fail(v->ctx, status, "hd_volume_save", "zip", why);
+    hd_context_fail(v->ctx, status, call, "zip", why);
   } else {
     uint64_t n = hdgeo_nano_head(grid, NANO_ZIP, packed + 8, head);
-    status = write_file(v->ctx, path, 3, (const void *[]){head, &packed, bytes}, (const uint64_t[]){n, 8, packed});
+    status = hdgeo_file_write(v->ctx, call, path, 3, (const void *[]){head, &packed, bytes},
+                              (const uint64_t[]){n, 8, packed});
   }
   hdhost_release(v->ctx, bytes, (size_t)room);
   return status;

@@ -100,6 +100,43 @@ typedef struct HdMassProperties {
  * Errors     HD_ERR_NOMEM. */
 HD_API HdStatus hd_mesh_mass(const HdMesh *m, HdMassProperties *out);
 
+/* --- files of meshes --- */
+
+/* Host memory. */
+typedef struct HdMeshData {
+  int64_t  npoints, nfaces;
+  float   *points;  /* (npoints x 3)                                             */
+  float   *normals; /* of points, of length 1 or 0; NULL: none     (npoints x 3) */
+  int32_t *faces;   /* counter-clockwise seen from outside          (nfaces x 3) */
+} HdMeshData;
+
+typedef struct HdMeshFileOptions {
+  float scale[3]; /* coordinates are multiplied by these; faces of a mirrored mesh are turned round */
+  bool  normals;  /* wanted: points in one place are one only if their normals are equal, too       */
+} HdMeshFileOptions;
+#define HD_MESH_FILE_OPTIONS_INIT { {1, 1, 1}, false }
+
+/* Read all triangles of an OBJ, STL, PLY or glTF (.gltf, .glb) file as one mesh, by libassimp.so.5, which is opened for it; other formats
+ * that it knows are read as well. Polygons are cut into triangles, lines and points are left out, what is placed in a scene is moved there,
+ * once for each place. Points come in the order in which triangles name them; those with equal coordinates are one. Normals
+ * are those of the file, and none if a part of it has none. hd_mesh_data_read takes a file's bytes, of a `format` called "obj", "stl",
+ * "ply", "gltf" or "glb". Polygons of up to 64 corners need not be convex. `options` may be NULL.
+ *
+ * Ownership  the caller owns *out, until hd_mesh_data_free; `file` is borrowed for the call.
+ * Errors     HD_ERR_IO with the system's message; HD_ERR_FORMAT for a file that is empty, damaged or not what its name says, for one
+ *            without triangles, and for a corner that is not finite or not there (a glTF face with one is left out); HD_ERR_UNSUPPORTED if assimp is not installed, or for
+ *            more than 2^31 - 2 points or 2^28 triangles; HD_ERR_ARG for a scale that is 0 or not finite; HD_ERR_NOMEM. */
+HD_API HdStatus hd_mesh_data_load(HdContext *ctx, const char *path, const HdMeshFileOptions *options, HdMeshData *out);
+HD_API HdStatus hd_mesh_data_read(HdContext *ctx, const void *file, int64_t size, const char *format,
+                                  const HdMeshFileOptions *options, HdMeshData *out);
+HD_API void     hd_mesh_data_free(HdContext *ctx, HdMeshData *d); /* NULL is fine */
+/* Write a mesh to a file that ends in .obj, .ply or .stl (the latter two in binary; STL without points' normals). All digits of
+ * coordinates are kept. A file that could not be written whole is not there; one that was there before stays.
+ *
+ * Errors     HD_ERR_IO with the system's message; HD_ERR_UNSUPPORTED for another ending; HD_ERR_ARG names the first face with a point
+ *            that is not there; HD_ERR_SHAPE for more than hd_mesh_data_load takes; HD_ERR_NOMEM. */
+HD_API HdStatus hd_mesh_data_save(HdContext *ctx, const char *path, const HdMeshData *data);
+
 /* --- convex hulls --- */
 
 /* Host memory: the corners, each one of the points that were given, and triangles of them. For convex_hull of lib/geometry/convex.hd
