@@ -68,16 +68,18 @@ static HdStatus check(const GeoSoup *s, char why[GEO_WHY]) {
 static uint32_t hash(const float p[3], uint32_t h) {
   for (int a = 0; a < 3; a++) {
     uint32_t b;
-    memcpy(&b, &p[a], sizeof b);
+    float x = p[a] + 0.0f; /* -0 as 0 */
+    memcpy(&b, &x, sizeof b);
     h = (h ^ b) * 0x9E3779B1u;
     h ^= h >> 15;
   }
   return h;
 }
 
+static bool equal(const float p[3], const float q[3]) { return p[0] == q[0] && p[1] == q[1] && p[2] == q[2]; }
+
 static bool same_point(const GeoSoup *s, int64_t i, int64_t j) {
-  return memcmp(s->points + 3 * i, s->points + 3 * j, 12) == 0 &&
-         (!s->normals || memcmp(s->normals + 3 * i, s->normals + 3 * j, 12) == 0);
+  return equal(s->points + 3 * i, s->points + 3 * j) && (!s->normals || equal(s->normals + 3 * i, s->normals + 3 * j));
 }
 
 /* Numbers the points that faces name, in the order in which they first do; equal ones are one. number[i] is i's number, origin[k]
@@ -107,7 +109,6 @@ static void unit(float n[3]) {
 }
 
 static HdStatus finish(HdContext *ctx, GeoSoup *s, HdMeshData *out) {
-  for (int64_t i = 0; i < 3 * s->npoints; i++) s->points[i] += 0.0f; /* -0 as 0 */
   for (int64_t i = 0; s->normals && i < s->npoints; i++) unit(s->normals + 3 * i);
   size_t slots = 16;
   while (slots < (size_t)s->npoints * 2) slots *= 2;
@@ -185,8 +186,10 @@ static HdStatus read_source(HdContext *ctx, const char *call, const HdMeshFileOp
   hdgeo_soup_free(ctx, &s);
   if (status == HD_OK) return HD_OK;
   if (!from.path || status == HD_ERR_NOMEM) return hd_context_fail(ctx, status, call, from.path ? "" : "file", why);
-  char detail[GEO_WHY + 160];
-  snprintf(detail, sizeof detail, "'%.120s': %s", from.path, why);
+  char detail[256];
+  const size_t most = 80, length = strlen(from.path);
+  bool cut = length > most;
+  snprintf(detail, sizeof detail, "'%s%s': %.150s", cut ? ".." : "", from.path + (cut ? length - most : 0), why);
   return hd_context_fail(ctx, status, call, "path", detail);
 }
 

@@ -220,7 +220,7 @@ TEST_F(MeshFile, HasItsPartsWhereTheSceneHasThem) {
 TEST_F(MeshFile, IsScaled) {
   HdMeshFileOptions o = {{0.5f, 2, -1}, false};
   Shape s = {kCorner, kFace};
-  for (auto &p : s.points) p = {p.x * 0.5f, p.y * 2, p.z * -1 + 0.f};
+  for (auto &p : s.points) p = {p.x * 0.5f, p.y * 2, -p.z};
   for (auto &f : s.faces) std::swap(f.b, f.c); // mirrored
   EXPECT_EQ(Triangles(File("a.obj", kObj), &o), Triangles(s));
   HdMeshData d;
