@@ -7,6 +7,7 @@
 static const char *const module_names[ALG_MODULES] = {"sort", "reduce", "scan", "select", "sparse", "solve"};
 
 HdStatus hd_algorithms_new(HdContext *ctx, HdStream *stream, const HdModuleOptions *options, HdAlgorithms **out) {
+  if (!out) return hd_context_fail(ctx, HD_ERR_ARG, "hd_algorithms_new", "out", "it is NULL");
   if (!ctx) return HD_ERR_ARG;
   if (!stream) return hd_context_fail(ctx, HD_ERR_ARG, "hd_algorithms_new", "stream", "it is NULL");
   HdAlgorithms *a = hdhost_alloc(ctx, sizeof *a);

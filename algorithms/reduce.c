@@ -47,6 +47,7 @@ HdStatus hdalg_dot(HdAlgorithms *a, HdArray x, HdArray y, HdArray out) {
 }
 
 HdStatus hd_dot(HdAlgorithms *a, HdArray x, HdArray y, HdArray out) {
+  if (!a) return HD_ERR_ARG;
   const char *call = "hd_dot";
   HD_TRY(hdalg_check_number(a, call, "x", x));
   HD_TRY(hdalg_check_scalar(a, call, "y", y, (HdScalar)x.type.scalar));
@@ -90,6 +91,7 @@ static HdStatus best(HdAlgorithms *a, bool greatest, bool wants_place, HdArray x
 }
 
 HdStatus hd_reduce(HdAlgorithms *a, HdReduce reduce, HdArray in, HdArray out) {
+  if (!a) return HD_ERR_ARG;
   const char *call = "hd_reduce";
   if (reduce < HD_REDUCE_SUM || reduce > HD_REDUCE_ARGMAX)
     return hdalg_fail(a, HD_ERR_ARG, call, "reduce", "wanted an HD_REDUCE_.., got %d", (int)reduce);

@@ -38,6 +38,7 @@ HdStatus hdalg_scan(HdAlgorithms *a, HdScan scan, HdArray in, HdArray out) {
 }
 
 HdStatus hd_scan(HdAlgorithms *a, HdScan scan, HdArray in, HdArray out) {
+  if (!a) return HD_ERR_ARG;
   const char *call = "hd_scan";
   if (scan != HD_SCAN_INCLUSIVE && scan != HD_SCAN_EXCLUSIVE)
     return hdalg_fail(a, HD_ERR_ARG, call, "scan", "wanted an HD_SCAN_.., got %d", (int)scan);

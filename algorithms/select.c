@@ -29,6 +29,7 @@ static HdStatus check_count(HdAlgorithms *a, const char *call, HdArray count) {
 }
 
 HdStatus hd_compact(HdAlgorithms *a, HdArray flags, HdArray indices, HdArray count) {
+  if (!a) return HD_ERR_ARG;
   const char *call = "hd_compact";
   char got[64];
   HD_TRY(hdalg_check_array(a, call, "flags", flags));
@@ -44,6 +45,7 @@ HdStatus hd_compact(HdAlgorithms *a, HdArray flags, HdArray indices, HdArray cou
 }
 
 HdStatus hd_run_lengths(HdAlgorithms *a, HdArray in, HdArray values, HdArray lengths, HdArray count) {
+  if (!a) return HD_ERR_ARG;
   const char *call = "hd_run_lengths";
   int64_t n = in.length[0];
   char want[64], got[64];
@@ -85,6 +87,7 @@ static HdStatus histogram_by_tables(HdAlgorithms *a, HdArray in, HdArray bins) {
 }
 
 HdStatus hd_histogram(HdAlgorithms *a, HdArray in, HdArray bins) {
+  if (!a) return HD_ERR_ARG;
   const char *call = "hd_histogram";
   HdKernel *kernel;
   char got[64];

@@ -162,6 +162,7 @@ static HdStatus cg(Solve *v) {
 
 HdStatus hd_solve_cg(HdAlgorithms *a, HdOperator A, HdArray b, HdArray x, const HdSolveOptions *options,
                      HdSolveReport *report) {
+  if (!a) return HD_ERR_ARG;
   return solve(a, "hd_solve_cg", A, b, x, options, cg, report);
 }
 
@@ -202,6 +203,7 @@ static HdStatus bicgstab(Solve *v) {
 
 HdStatus hd_solve_bicgstab(HdAlgorithms *a, HdOperator A, HdArray b, HdArray x, const HdSolveOptions *options,
                            HdSolveReport *report) {
+  if (!a) return HD_ERR_ARG;
   return solve(a, "hd_solve_bicgstab", A, b, x, options, bicgstab, report);
 }
 
@@ -259,5 +261,6 @@ static HdStatus gmres(Solve *v) {
 
 HdStatus hd_solve_gmres(HdAlgorithms *a, HdOperator A, HdArray b, HdArray x, const HdSolveOptions *options,
                         HdSolveReport *report) {
+  if (!a) return HD_ERR_ARG;
   return solve(a, "hd_solve_gmres", A, b, x, options, gmres, report);
 }

@@ -149,9 +149,11 @@ static HdStatus sort(HdAlgorithms *a, const char *call, HdArray keys, const HdAr
 }
 
 HdStatus hd_sort_keys(HdAlgorithms *a, HdArray keys, const HdSortOptions *options) {
+  if (!a) return HD_ERR_ARG;
   return sort(a, "hd_sort_keys", keys, NULL, options);
 }
 
 HdStatus hd_sort_pairs(HdAlgorithms *a, HdArray keys, HdArray values, const HdSortOptions *options) {
+  if (!a) return HD_ERR_ARG;
   return sort(a, "hd_sort_pairs", keys, &values, options);
 }

@@ -224,6 +224,8 @@ static HdStatus from_triplets(HdSparse *m, HdArray row, HdArray col, HdArray val
 
 HdStatus hd_sparse_new(HdAlgorithms *a, int64_t rows, int64_t cols, int32_t block, HdArray row, HdArray col,
                        HdArray values, HdSparse **out) {
+  if (!a) return HD_ERR_ARG;
+  if (!out) return hd_context_fail(a->ctx, HD_ERR_ARG, "hd_sparse_new", "out", "it is NULL");
   HdSparse *m;
   HD_TRY(check_triplets(a, rows, cols, block, row, col, values));
   HD_TRY(make(a, "hd_sparse_new", rows, cols, block, (HdScalar)values.type.scalar, &m));
@@ -259,6 +261,8 @@ static HdStatus transpose(const HdSparse *x, HdSparse *m) {
 }
 
 HdStatus hd_sparse_transpose(const HdSparse *x, HdSparse **out) {
+  if (!x) return HD_ERR_ARG;
+  if (!out) return hd_context_fail(x->a->ctx, HD_ERR_ARG, "hd_sparse_transpose", "out", "it is NULL");
   HdSparse *m;
   HD_TRY(make(x->a, "hd_sparse_transpose", x->cols, x->rows, x->edge, x->scalar, &m));
   return finish(m, transpose(x, m), out);
@@ -280,6 +284,8 @@ static HdStatus to_csr(const HdSparse *x, HdSparse *m) {
 }
 
 HdStatus hd_sparse_to_csr(const HdSparse *x, HdSparse **out) {
+  if (!x) return HD_ERR_ARG;
+  if (!out) return hd_context_fail(x->a->ctx, HD_ERR_ARG, "hd_sparse_to_csr", "out", "it is NULL");
   HdSparse *m;
   HD_TRY(make(x->a, "hd_sparse_to_csr", x->rows * x->edge, x->cols * x->edge, 1, x->scalar, &m));
   return finish(m, to_csr(x, m), out);
@@ -297,6 +303,8 @@ static HdStatus jacobi(const HdSparse *x, HdSparse *m) {
 }
 
 HdStatus hd_sparse_jacobi(const HdSparse *x, HdSparse **out) {
+  if (!x) return HD_ERR_ARG;
+  if (!out) return hd_context_fail(x->a->ctx, HD_ERR_ARG, "hd_sparse_jacobi", "out", "it is NULL");
   HdSparse *m;
   if (x->rows != x->cols)
     return hdalg_fail(x->a, HD_ERR_SHAPE, "hd_sparse_jacobi", "m", "wanted a square matrix, got %lld x %lld blocks",
@@ -338,6 +346,8 @@ static HdStatus add(double alpha, const HdSparse *x, double beta, const HdSparse
 }
 
 HdStatus hd_sparse_add(double alpha, const HdSparse *x, double beta, const HdSparse *y, HdSparse **out) {
+  if (!x || !y) return HD_ERR_ARG;
+  if (!out) return hd_context_fail(x->a->ctx, HD_ERR_ARG, "hd_sparse_add", "out", "it is NULL");
   HdSparse *m;
   HD_TRY(check_two(x, y, "hd_sparse_add"));
   if (x->rows != y->rows || x->cols != y->cols)
@@ -409,6 +419,8 @@ static HdStatus multiply(const HdSparse *x, const HdSparse *y, HdSparse *m) {
 }
 
 HdStatus hd_sparse_multiply(const HdSparse *x, const HdSparse *y, HdSparse **out) {
+  if (!x || !y) return HD_ERR_ARG;
+  if (!out) return hd_context_fail(x->a->ctx, HD_ERR_ARG, "hd_sparse_multiply", "out", "it is NULL");
   HdSparse *m;
   HD_TRY(check_two(x, y, "hd_sparse_multiply"));
   if (x->cols != y->rows)
@@ -421,6 +433,7 @@ HdStatus hd_sparse_multiply(const HdSparse *x, const HdSparse *y, HdSparse **out
 /* --- times a vector --- */
 
 HdStatus hd_sparse_apply(double alpha, const HdSparse *m, HdArray x, double beta, HdArray y) {
+  if (!m) return HD_ERR_ARG;
   HdAlgorithms *a = m->a;
   const char *call = "hd_sparse_apply";
   HdKernel *k;

@@ -198,6 +198,7 @@ void hd_bvh_free(HdBvh *b) {
 }
 
 HdStatus hd_bvh_refit(HdBvh *b, HdArray low, HdArray high) {
+  if (!b) return HD_ERR_ARG;
   HD_TRY(check_boxes(b->ctx, b->stream, "hd_bvh_refit", low, high));
   if (low.length[0] != b->n)
     return hd_context_fail(b->ctx, HD_ERR_SHAPE, "hd_bvh_refit", "low",
@@ -206,6 +207,7 @@ HdStatus hd_bvh_refit(HdBvh *b, HdArray low, HdArray high) {
 }
 
 HdStatus hd_bvh_rebuild(HdBvh *b, HdArray low, HdArray high) {
+  if (!b) return HD_ERR_ARG;
   HD_TRY(check_boxes(b->ctx, b->stream, "hd_bvh_rebuild", low, high));
   return build(b, "hd_bvh_rebuild", low, high);
 }

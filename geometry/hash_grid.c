@@ -105,6 +105,7 @@ void hd_hash_grid_free(HdHashGrid *g) {
 }
 
 HdStatus hd_hash_grid_build(HdHashGrid *g, HdArray points) {
+  if (!g) return HD_ERR_ARG;
   HD_TRY(hdgeo_check(g->ctx, g->stream, "hd_hash_grid_build", "points", points, hd_type_vec(HD_F32, 3)));
   int64_t n = points.length[0];
   if (n >= INT32_MAX)

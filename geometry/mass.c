@@ -68,6 +68,8 @@ static void integrate(const float points[], int64_t npoints, const int32_t faces
 }
 
 HdStatus hd_mesh_mass(const HdMesh *m, HdMassProperties *out) {
+  if (!m) return HD_ERR_ARG;
+  if (!out) return hd_context_fail(hdgeo_mesh_parts(m).ctx, HD_ERR_ARG, "hd_mesh_mass", "out", "it is NULL");
   GeoMeshParts of = hdgeo_mesh_parts(m);
   int64_t npoints = of.points.length[0], nfaces = of.faces.length[0];
   size_t points_size = (size_t)npoints * 12, size = points_size + (size_t)nfaces * 12 + 1;

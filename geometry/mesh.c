@@ -194,6 +194,7 @@ void hd_mesh_free(HdMesh *m) {
 }
 
 HdStatus hd_mesh_refit(HdMesh *m, HdArray points) {
+  if (!m) return HD_ERR_ARG;
   HD_TRY(hdgeo_check(m->ctx, m->stream, "hd_mesh_refit", "points", points, hd_type_vec(HD_F32, 3)));
   if (points.length[0] != m->npoints)
     return hd_context_fail(m->ctx, HD_ERR_SHAPE, "hd_mesh_refit", "points", "the mesh has another number of points");
@@ -232,6 +233,7 @@ static HdStatus distance_kernel(HdMesh *m, const char *name, HdKernel **kernel) 
 }
 
 HdStatus hd_mesh_distances(HdMesh *m, const HdMeshDistanceOptions *options, const HdDenseGrid *grid) {
+  if (!m) return HD_ERR_ARG;
   HdMeshDistanceOptions defaults = HD_MESH_DISTANCE_OPTIONS_INIT;
   const HdMeshDistanceOptions *o = options ? options : &defaults;
   HD_TRY(check_distances(m, o, grid));

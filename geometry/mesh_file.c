@@ -289,6 +289,7 @@ static HdStatus check_data(HdContext *ctx, const char *call, const HdMeshData *d
 
 HdStatus hd_mesh_data_save(HdContext *ctx, const char *path, const HdMeshData *data) {
   const char *call = "hd_mesh_data_save";
+  if (!path) return hd_context_fail(ctx, HD_ERR_ARG, call, "path", "it is NULL");
   static const struct {
     const char *end;
     void (*write)(const HdMeshData *, Text *);

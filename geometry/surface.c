@@ -103,6 +103,8 @@ static HdStatus start(HdSurface *s) {
 }
 
 HdStatus hd_surface_new(HdContext *ctx, HdStream *stream, HdSurface **out) {
+  if (!ctx) return HD_ERR_ARG;
+  if (!out) return hd_context_fail(ctx, HD_ERR_ARG, "hd_surface_new", "out", "it is NULL");
   HdSurface *s = hdhost_alloc(ctx, sizeof *s);
   if (!s) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_surface_new", "", "");
   s->ctx = ctx;
@@ -125,6 +127,7 @@ void hd_surface_free(HdSurface *s) {
 }
 
 HdStatus hd_surface_extract(HdSurface *s, const HdDenseGrid *grid, float level) {
+  if (!s) return HD_ERR_ARG;
   const char *call = "hd_surface_extract";
   HD_TRY(hdgeo_check_grid(s->ctx, s->stream, call, grid));
   const int64_t *dim = grid->values.length;

@@ -152,6 +152,8 @@ static HdStatus save(HdVolume *v, const char *path, uint8_t *grid, uint64_t size
 }
 
 HdStatus hd_volume_save(HdVolume *v, const char *path, bool zip) {
+  if (!v) return HD_ERR_ARG;
+  if (!path) return hd_context_fail(v->ctx, HD_ERR_ARG, "hd_volume_save", "path", "it is NULL");
   uint64_t size = (uint64_t)v->words.length[0] * 4;
   uint8_t *grid = hdhost_alloc(v->ctx, (size_t)size);
   if (!grid) return hd_context_fail(v->ctx, HD_ERR_NOMEM, "hd_volume_save", "", "");

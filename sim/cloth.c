@@ -165,6 +165,7 @@ void hd_sim_cloth_free(HdSimCloth *c) {
 }
 
 HdStatus hd_sim_cloth_pin(HdSimCloth *c, int32_t row, int32_t col, bool held) {
+  if (!c) return HD_ERR_ARG;
   const HdSimClothOptions *o = &c->options;
   if (row < 0 || row >= o->rows || col < 0 || col >= o->cols)
     return hd_context_fail(c->ctx, HD_ERR_ARG, "hd_sim_cloth_pin", "row, col", "the sheet has no such particle");
@@ -189,6 +190,7 @@ static HdStatus substep(HdSimCloth *c, float dt, float keep) {
 }
 
 HdStatus hd_sim_cloth_step(HdSimCloth *c, float dt) {
+  if (!c) return HD_ERR_ARG;
   if (!(dt > 0)) return hd_context_fail(c->ctx, HD_ERR_ARG, "hd_sim_cloth_step", "dt", "wanted a positive time");
   float h = dt / (float)c->options.substeps;
   float keep = expf(-c->options.damping * h);
@@ -203,6 +205,8 @@ HdModule *hd_sim_cloth_module(const HdSimCloth *c) { return c->module; }
 const HdSimClothOptions *hdsim_cloth_options(const HdSimCloth *c) { return &c->options; }
 
 HdStatus hd_sim_cloth_normals(HdSimCloth *c, HdArray *normals) {
+  if (!c) return HD_ERR_ARG;
+  if (!normals) return hd_context_fail(c->ctx, HD_ERR_ARG, "hd_sim_cloth_normals", "normals", "it is NULL");
   const HdSimClothOptions *o = &c->options;
   HD_TRY(HDHOST_RUN2(c->kernel[NORMALS], c->stream, o->rows, o->cols, hd_arg_array(&c->x), hd_arg_array(&c->normal),
                      hd_arg_i32(o->rows), hd_arg_i32(o->cols)));
@@ -211,6 +215,8 @@ HdStatus hd_sim_cloth_normals(HdSimCloth *c, HdArray *normals) {
 }
 
 HdStatus hd_sim_cloth_max_stretch(HdSimCloth *c, float *stretch) {
+  if (!c) return HD_ERR_ARG;
+  if (!stretch) return hd_context_fail(c->ctx, HD_ERR_ARG, "hd_sim_cloth_max_stretch", "stretch", "it is NULL");
   HD_TRY(HDHOST_RUN1(c->kernel[STRETCHES], c->stream, c->structural_n, hd_arg_array(&c->links), hd_arg_array(&c->x),
                      hd_arg_array(&c->stretch)));
   HostView v;

@@ -146,6 +146,7 @@ static HdStatus step(HdSimParticles *p, float dt) {
 }
 
 HdStatus hd_sim_particles_step(HdSimParticles *p, float dt, int32_t steps) {
+  if (!p) return HD_ERR_ARG;
   if (!(dt > 0 && dt <= hd_sim_particles_max_dt(p)))
     return hd_context_fail(p->ctx, HD_ERR_ARG, "hd_sim_particles_step", "dt",
                            "wanted 0 < dt <= hd_sim_particles_max_dt; take more, shorter steps");
@@ -169,6 +170,8 @@ HdModule *hd_sim_particles_module(const HdSimParticles *p) { return p->module; }
 const HdSimParticlesOptions *hdsim_particles_options(const HdSimParticles *p) { return &p->options; }
 
 HdStatus hd_sim_particles_energy(HdSimParticles *p, double *joule) {
+  if (!p) return HD_ERR_ARG;
+  if (!joule) return hd_context_fail(p->ctx, HD_ERR_ARG, "hd_sim_particles_energy", "joule", "it is NULL");
   HD_TRY(HDHOST_RUN1(p->kernel[ENERGIES], p->stream, p->n, hd_arg_array(&p->v), hd_arg_f32(p->material.inv_mass),
                      hd_arg_array(&p->energy)));
   HostView v;

@@ -33,6 +33,8 @@ static HdStatus start(HdSimRender *r, HdDevice device) {
 }
 
 HdStatus hd_sim_render_new(HdContext *ctx, HdStream *stream, int32_t rows, int32_t cols, HdSimRender **out) {
+  if (!ctx) return HD_ERR_ARG;
+  if (!out) return hd_context_fail(ctx, HD_ERR_ARG, "hd_sim_render_new", "out", "it is NULL");
   if (rows < 1 || cols < 1 || rows > 16384 || cols > 16384)
     return hd_context_fail(ctx, HD_ERR_ARG, "hd_sim_render_new", "rows, cols", "wanted 1 to 16384 each");
   HdSimRender *r = hdhost_alloc(ctx, sizeof *r);
@@ -88,6 +90,9 @@ static HdStatus finish(HdSimRender *r) {
 }
 
 HdStatus hd_sim_render_particles(HdSimRender *r, const HdSimCamera *camera, const HdSimParticles *p) {
+  if (!r) return HD_ERR_ARG;
+  if (!camera) return hd_context_fail(r->ctx, HD_ERR_ARG, "hd_sim_render_particles", "camera", "it is NULL");
+  if (!p) return hd_context_fail(r->ctx, HD_ERR_ARG, "hd_sim_render_particles", "p", "it is NULL");
   const HdSimParticlesOptions *o = hdsim_particles_options(p);
   Camera c = make_camera(r, camera);
   HdArray x = hd_sim_particles_x(p), id = hd_sim_particles_id(p);
@@ -102,6 +107,9 @@ HdStatus hd_sim_render_particles(HdSimRender *r, const HdSimCamera *camera, cons
 }
 
 HdStatus hd_sim_render_cloth(HdSimRender *r, const HdSimCamera *camera, HdSimCloth *cloth) {
+  if (!r) return HD_ERR_ARG;
+  if (!camera) return hd_context_fail(r->ctx, HD_ERR_ARG, "hd_sim_render_cloth", "camera", "it is NULL");
+  if (!cloth) return hd_context_fail(r->ctx, HD_ERR_ARG, "hd_sim_render_cloth", "cloth", "it is NULL");
   Camera c = make_camera(r, camera);
   HdArray x = hd_sim_cloth_x(cloth), t = hd_sim_cloth_triangles(cloth), uv = hd_sim_cloth_uv(cloth), normal;
   HD_TRY(hd_sim_cloth_normals(cloth, &normal));
@@ -116,6 +124,8 @@ HdStatus hd_sim_render_cloth(HdSimRender *r, const HdSimCamera *camera, HdSimClo
 }
 
 HdStatus hd_sim_render_scene(HdSimRender *r, const HdSimCamera *camera, float time, int32_t samples) {
+  if (!r) return HD_ERR_ARG;
+  if (!camera) return hd_context_fail(r->ctx, HD_ERR_ARG, "hd_sim_render_scene", "camera", "it is NULL");
   if (samples < 1 || samples > 16)
     return hd_context_fail(r->ctx, HD_ERR_ARG, "hd_sim_render_scene", "samples", "wanted 1 to 16");
   Camera c = make_camera(r, camera);
@@ -129,6 +139,8 @@ HdStatus hd_sim_render_scene(HdSimRender *r, const HdSimCamera *camera, float ti
 }
 
 HdStatus hd_sim_render_picture(HdSimRender *r, HdArray *rgb) {
+  if (!r) return HD_ERR_ARG;
+  if (!rgb) return hd_context_fail(r->ctx, HD_ERR_ARG, "hd_sim_render_picture", "rgb", "it is NULL");
   HD_TRY(hd_stream_wait(r->stream));
   *rgb = r->rgb;
   return HD_OK;
