@@ -1,8 +1,9 @@
 /* runtime/graphs.c -- keeping work. Streams do it (streams.h). */
 #include "runtime/graphs.h"
 
-#include <sched.h>
 #include <string.h>
+
+#include "runtime/events.h"
 
 HdStatus hdrt_graph_new(RtDevice *d, HdError *err, RtGraph **out) {
   RtGraph *g = d->mem->resize(d->mem->user, NULL, 0, sizeof *g);
@@ -13,15 +14,15 @@ HdStatus hdrt_graph_new(RtDevice *d, HdError *err, RtGraph **out) {
   return HD_OK;
 }
 
-/* A graph that is given up or changed while it runs is rare: no more than a yielding wait is worth it. */
-static void await_end(const RtGraph *g) {
-  while (__atomic_load_n(&g->running, __ATOMIC_ACQUIRE)) sched_yield();
+void hdrt_graph_await(const RtGraph *g) {
+  if (g->done) hdrt_host_event_await(g->done, hdrt_host_event_need(g->done));
 }
 
 void hdrt_graph_free(RtGraph *g) {
   if (!g) return;
   const HdAllocator *mem = g->device->mem;
-  await_end(g);
+  hdrt_graph_await(g);
+  if (g->done) g->done->ops->free(g->done);
   if (g->end) g->end(g);
   for (int32_t i = 0; i < g->count; i++)
     if (g->nodes[i].kind == RT_NODE_LAUNCH)
@@ -82,7 +83,7 @@ HdStatus hdrt_graph_add_clear(RtGraph *g, const RtView *v, HdError *err) {
 }
 
 void hdrt_graph_set_launch(RtGraph *g, int32_t i, const RtCode *code, const void *args) {
-  await_end(g);
+  hdrt_graph_await(g);
   RtNode *n = &g->nodes[i];
   n->changed = g->changed = true;
   n->launch.code = code;

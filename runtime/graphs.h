@@ -19,7 +19,8 @@ struct RtGraph {
   RtDevice *device;
   RtNode   *nodes;
   int32_t   count, cap;
-  int32_t   running; /* times that streams have yet to do it; atomic */
+  RtEvent  *done;    /* its last launch on an asynchronous stream of the host; NULL: there was none */
+  RtStream *by;      /* that stream                                  */
   HdStatus  failed;  /* keeping some work                            */
   bool      changed; /* some node                                    */
   void     *own;     /* what a device of another kind keeps of it    */
@@ -28,6 +29,9 @@ struct RtGraph {
 
 HdStatus hdrt_graph_new(RtDevice *d, HdError *err, RtGraph **out);
 void     hdrt_graph_free(RtGraph *g); /* waits until no stream needs it */
+
+/* Until no asynchronous stream of the host has yet to do it. */
+void     hdrt_graph_await(const RtGraph *g);
 
 /* Keep a piece of work; a failure is remembered too. */
 HdStatus hdrt_graph_add_launch(RtGraph *g, const RtLaunch *l, size_t args_size, HdError *err);

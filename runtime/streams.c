@@ -141,10 +141,7 @@ static void do_work(HostStream *s, Work *w) {
     return;
   case WORK_COPY: hdrt_view_copy(&w->view[0], &w->view[1]); return;
   case WORK_CLEAR: hdrt_view_clear(&w->view[0]); return;
-  case WORK_GRAPH:
-    run_graph(s, w->graph, launch_apart);
-    __atomic_fetch_sub(&w->graph->running, 1, __ATOMIC_RELEASE);
-    return;
+  case WORK_GRAPH: run_graph(s, w->graph, launch_apart); return;
   case WORK_RECORD: hdrt_host_event_happen(w->event, w->ticket); return;
   case WORK_AWAIT: hdrt_host_event_await(w->event, w->ticket); return;
   }
@@ -228,21 +225,6 @@ static HdStatus host_clear(RtStream *base, const RtView *v, HdError *err) {
   return HD_OK;
 }
 
-static HdStatus host_graph(RtStream *base, RtGraph *g, HdError *err) {
-  HostStream *s = (HostStream *)base;
-  (void)err;
-  if (!base->async) {
-    run_graph(s, g, launch_now);
-    return HD_OK;
-  }
-  __atomic_fetch_add(&g->running, 1, __ATOMIC_RELAXED);
-  Work *w = place(s);
-  w->kind = WORK_GRAPH;
-  w->graph = g;
-  give(s);
-  return HD_OK;
-}
-
 static HdStatus host_record(RtStream *base, RtEvent *e, HdError *err) {
   HostStream *s = (HostStream *)base;
   (void)err;
@@ -273,6 +255,24 @@ static HdStatus host_await(RtStream *base, RtEvent *e, HdError *err) {
   w->ticket = ticket;
   give(s);
   return HD_OK;
+}
+
+/* Launches of one graph follow one another on whatever streams. */
+static HdStatus host_graph(RtStream *base, RtGraph *g, HdError *err) {
+  HostStream *s = (HostStream *)base;
+  if (!base->async) {
+    hdrt_graph_await(g);
+    run_graph(s, g, launch_now);
+    return HD_OK;
+  }
+  if (!g->done) HD_TRY(hdrt_host_event_new(base->device, err, &g->done));
+  if (g->by && g->by != base) HD_TRY(host_await(base, g->done, err));
+  Work *w = place(s);
+  w->kind = WORK_GRAPH;
+  w->graph = g;
+  give(s);
+  g->by = base;
+  return host_record(base, g->done, err);
 }
 
 /* --- memory --- */

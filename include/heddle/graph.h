@@ -23,7 +23,8 @@ HD_API HdStatus hd_graph_begin(HdStream *stream);
 HD_API HdStatus hd_graph_end(HdStream *stream, HdGraph **out);
 HD_API void     hd_graph_free(HdGraph *graph); /* NULL is fine; waits until no stream needs it */
 
-/* Do all of it, in order. */
+/* Do all of it, in order. Launches of one graph follow one another, on whatever streams: each begins when the one that was
+ * given before has ended. */
 HD_API HdStatus hd_graph_launch(HdGraph *graph, HdStream *stream);
 
 /* Pieces of work in the graph. */

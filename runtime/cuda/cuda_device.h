@@ -199,12 +199,13 @@ typedef struct CudaGraph {
   CudaPiece   *piece;   /* as the graph's nodes                                           */
 } CudaGraph;
 
-/* What can be launched as a whole; NULL if that cannot be had, and the pieces are to be given one by one. */
-CudaGraph *hdcu_graph(CudaDevice *d, RtGraph *g);
-/* Launch it; the records of its launches are the caller's until it is launched again. */
-HdStatus   hdcu_graph_launch(CudaDevice *d, CudaGraph *g, const CudaOrder *order, HdError *err);
-/* What the records of its launches hold was taken, in the stream's order. */
-CuResult   hdcu_graph_done(CudaDevice *d, CudaGraph *g, const CudaOrder *order);
+/* A graph that is about to be launched: as a whole if it has an `exec` and is not refused, else piece by piece. The work
+ * that `order` is given from here on comes after the graph's last launch. */
+HdStatus hdcu_graph_begin(CudaDevice *d, RtGraph *g, const CudaOrder *order, HdError *err, CudaGraph **out);
+/* Launch it as a whole; the records of its launches are the caller's until hdcu_graph_done. */
+HdStatus hdcu_graph_launch(CudaDevice *d, CudaGraph *g, const CudaOrder *order, HdError *err);
+/* All of it was given to the stream, and taken from its records. */
+CuResult hdcu_graph_done(CudaDevice *d, CudaGraph *g, const CudaOrder *order);
 
 /* --- copies (cuda_copy.c); between enter and leave --- */
 /* `stage` is of the stream; NULL: pageable memory goes to the driver as it is. */

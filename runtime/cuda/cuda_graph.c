@@ -194,9 +194,7 @@ static CudaGraph *made(CudaDevice *d, RtGraph *g) {
   return c;
 }
 
-CudaGraph *hdcu_graph(CudaDevice *d, RtGraph *g) {
-  CudaGraph *c = g->count ? made(d, g) : NULL;
-  if (!c || c->refused) return NULL;
+static void make_whole(CudaDevice *d, RtGraph *g, CudaGraph *c) {
   if (c->exec && g->changed && !update(d, g, c)) {
     if (c->done) d->driver->cuEventSynchronize(c->done);
     drop_exec(d, c);
@@ -204,26 +202,32 @@ CudaGraph *hdcu_graph(CudaDevice *d, RtGraph *g) {
   if (!c->exec) capture(d, g, c);
   forget_changes(g);
   c->refused = !c->exec;
-  return c->exec ? c : NULL;
 }
 
-HdStatus hdcu_graph_launch(CudaDevice *d, CudaGraph *c, const CudaOrder *order, HdError *err) {
+HdStatus hdcu_graph_begin(CudaDevice *d, RtGraph *g, const CudaOrder *order, HdError *err, CudaGraph **out) {
   const CuDriver *cu = d->driver;
   CuResult code = CU_SUCCESS;
+  CudaGraph *c = made(d, g);
+  if (!c) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a graph", sizeof *c);
+  if (!c->refused && g->count) make_whole(d, g, c);
   if (!c->done && (code = cu->cuEventCreate(&c->done, CU_EVENT_NO_TIMING)) != CU_SUCCESS) {
     c->done = NULL;
     return hdcu_device_fail(d, code, "cuEventCreate", NULL, err);
   }
-  /* Its records are another stream's until that is done with them. */
   if (c->by && c->by != order->number && (code = cu->cuStreamWaitEvent(order->handle, c->done, 0)) != CU_SUCCESS)
     return hdcu_device_fail(d, code, "cuStreamWaitEvent", NULL, err);
-  code = cu->cuGraphLaunch(c->exec, order->handle);
+  *out = c;
+  return HD_OK;
+}
+
+HdStatus hdcu_graph_launch(CudaDevice *d, CudaGraph *c, const CudaOrder *order, HdError *err) {
+  CuResult code = d->driver->cuGraphLaunch(c->exec, order->handle);
   if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuGraphLaunch", NULL, err);
-  c->by = order->number;
   d->fetches += (uint64_t)c->fetches;
   return HD_OK;
 }
 
 CuResult hdcu_graph_done(CudaDevice *d, CudaGraph *c, const CudaOrder *order) {
+  c->by = order->number;
   return d->driver->cuEventRecord(c->done, order->handle);
 }

@@ -185,9 +185,7 @@ static HdStatus do_whole(CudaStream *s, const RtGraph *g, CudaGraph *c, HdError 
   for (int32_t i = c->tail; i < g->count; i++)
     if (g->nodes[i].kind == RT_NODE_LAUNCH) remember(s, &g->nodes[i].launch);
   HD_TRY(hdcu_graph_launch(device_of(s), c, &s->order, err));
-  HdStatus status = c->nfaults ? take_records(s, g, c, err) : HD_OK;
-  CuResult code = hdcu_graph_done(device_of(s), c, &s->order);
-  return status == HD_OK && code != CU_SUCCESS ? fail(s, code, "cuEventRecord", err) : status;
+  return c->nfaults ? take_records(s, g, c, err) : HD_OK;
 }
 
 /* Piece by piece: the driver queues them as they come. */
@@ -205,11 +203,18 @@ static HdStatus do_pieces(CudaStream *s, const RtGraph *g, HdError *err) {
   return HD_OK;
 }
 
+static HdStatus graph(CudaStream *s, RtGraph *g, HdError *err) {
+  CudaGraph *c;
+  HD_TRY(hdcu_graph_begin(device_of(s), g, &s->order, err, &c));
+  HdStatus status = c->exec && !c->refused ? do_whole(s, g, c, err) : do_pieces(s, g, err);
+  CuResult code = hdcu_graph_done(device_of(s), c, &s->order);
+  return status == HD_OK && code != CU_SUCCESS ? fail(s, code, "cuEventRecord", err) : status;
+}
+
 static HdStatus cuda_graph(RtStream *base, RtGraph *g, HdError *err) {
   CudaStream *s = (CudaStream *)base;
   HD_TRY(hdcu_enter(device_of(s), err));
-  CudaGraph *c = hdcu_graph(device_of(s), g);
-  return finish(s, c ? do_whole(s, g, c, err) : do_pieces(s, g, err), err);
+  return finish(s, graph(s, g, err), err);
 }
 
 static HdStatus cuda_record(RtStream *base, RtEvent *e, HdError *err) {

@@ -50,6 +50,21 @@ TEST_F(Graphs, DoKeptWorkAgainAndAgain) {
   }
 }
 
+TEST_F(Graphs, FollowOneAnotherOnWhateverStreams) {
+  HdStream *streams[] = {stream(cpu, HD_STREAM_ASYNC), stream(cpu, HD_STREAM_ASYNC), stream(cpu)};
+  HdArray many = zeros(cpu, hd_type_scalar(HD_F32), {100000});
+  HdArg args[] = {hd_arg_array(&many), hd_arg_f32(1)};
+  HdGraph *g = nullptr;
+  ASSERT_EQ(hd_graph_begin(streams[0]), HD_OK);
+  for (int i = 0; i < 3; i++)
+    ASSERT_EQ(hd_launch(kernel(m, "add", cpu), streams[0], 1, many.length, 2, args), HD_OK) << error();
+  ASSERT_EQ(hd_graph_end(streams[0], &g), HD_OK);
+  for (int k = 0; k < 99; k++) ASSERT_EQ(hd_graph_launch(g, streams[k % 3]), HD_OK) << error();
+  for (HdStream *s : streams) ASSERT_EQ(hd_stream_wait(s), HD_OK);
+  for (int i = 0; i < 100000; i++) ASSERT_EQ(data<float>(many)[i], 3 * 99.0f) << i;
+  hd_graph_free(g);
+}
+
 TEST_F(Graphs, TakeOtherArguments) {
   HdStream *s = stream(cpu, HD_STREAM_ASYNC);
   HdGraph *g = nullptr;
