@@ -122,6 +122,7 @@ typedef struct FeParam {
   FeSpan      span;
   FeTypeRef  *type;
   bool        is_ref, is_const;
+  bool        is_shared; /* the group's own object, by its address; is_ref too */
 } FeParam;
 
 typedef struct FeFn FeFn;

@@ -121,8 +121,9 @@ static const char *take_name(FeLower *L, const FeFn *f, const char *name) {
   return name;
 }
 
-/* A type that travels by address when it is ref: a fixed array, or a struct with one. */
-static bool by_address(const FeParam *p, const IrType *t) { return p->is_ref && hdfe_has_fixed(t); }
+/* What travels by address: a shared object, and by ref a fixed array or a struct with one. */
+static bool by_address(const FeParam *p, const IrType *t) { return p->is_shared || (p->is_ref && hdfe_has_fixed(t)); }
+static IrSpace space_of(const FeParam *p) { return p->is_shared ? IR_SHARED : IR_LOCAL; }
 
 static void extern_error(FeLower *in, FeSpan at, const char *what, const char *instead) {
   FeReport *r = hdfe_error(in, at, FE_D_extern_parameter, what);
@@ -166,8 +167,11 @@ static bool check_head(FeLower *in, FeInstance *i) {
   }
   for (uint32_t k = 0; k < f->nparams; k++) {
     if (!f->params[k].is_ref || !hdfe_has_array(i->params[k])) continue;
-    FeReport *r = hdfe_error(in, f->params[k].type->span, FE_D_type_argument, "a ref parameter", "an array");
-    hdfe_hint(in->fe, r, "leave ref out: the elements of an array can be assigned anyway");
+    FeReport *r = hdfe_error(in, f->params[k].type->span, FE_D_type_argument,
+                             f->params[k].is_shared ? "a shared parameter" : "a ref parameter", "an array");
+    hdfe_hint(in->fe, r,
+              f->params[k].is_shared ? "state its size: shared f32 a[64]"
+                                     : "leave ref out: the elements of an array can be assigned anyway");
     return false;
   }
   return f->is_extern ? check_extern(in, i) : true;
@@ -200,7 +204,7 @@ static bool instance_func(FeLower *L, FeInstance *i, FeSpan span) {
     const FeParam *p = &f->params[k];
     if (p->is_const) continue;
     bool address = by_address(p, i->params[k]);
-    params[np++] = address ? hdir_ptr(hdfe_types(L), i->params[k], IR_LOCAL) : i->params[k];
+    params[np++] = address ? hdir_ptr(hdfe_types(L), i->params[k], space_of(p)) : i->params[k];
     if (p->is_ref && !address) results[nr++] = i->params[k];
   }
   const char *name = f->is_extern ? f->name : instance_name(L, i);
@@ -286,11 +290,16 @@ typedef struct Out { /* a ref argument to be written back */
   IrValue *temp; /* the local copy, or NULL: the call's next result */
 } Out;
 
+/* The load of a place that only its type was asked of. */
+static void forget_load(IrValue *now, const IrValue *from) {
+  if (now->def && now->def->op == IR_load && now->def->args[0] == from) hdir_unlink(now->def);
+}
+
 /* The address for a ref parameter that travels by address: the variable's own, or a copy's. */
 static IrValue *ref_address(FeLower *L, FePlace *p, IrValue *now, Out *out) {
   IrValue *own = hdfe_place_pointer(L, p);
   if (own && own->type->space == IR_LOCAL && !p->ok) {
-    if (now->def && now->def->op == IR_load && now->def == L->b->at->last) hdir_unlink(now->def); /* was for its type */
+    forget_load(now, own);
     out->place = NULL;
     return own;
   }
@@ -299,8 +308,22 @@ static IrValue *ref_address(FeLower *L, FePlace *p, IrValue *now, Out *out) {
   return out->temp;
 }
 
+/* The address of a shared object; NULL after a report. */
+static IrValue *shared_address(FeLower *L, const FeMatch *m, uint32_t k, FeEx x, FePlace *place, FeExpr *e) {
+  const FeParam *p = &m->fn->params[k];
+  IrValue *own = place ? hdfe_place_pointer(L, place) : NULL; /* an index outside was made 0 */
+  if (!own || own->type->space != IR_SHARED) {
+    FeReport *r = hdfe_error(L, e->span, FE_D_shared_argument, k + 1, p->name);
+    hdfe_note(L->fe, r, m->fn->unit, p->span, FE_D_declared_here, p->name);
+    return NULL;
+  }
+  forget_load(x.v, own);
+  return own;
+}
+
 static IrValue *pass(FeLower *L, const FeMatch *m, uint32_t k, FeEx x, FePlace *place, FeExpr *e, Out *out) {
   const FeParam *p = &m->fn->params[k];
+  if (p->is_shared) return shared_address(L, m, k, x, place, e);
   if (!p->is_ref) return hdfe_coerce(L, x, m->params[k], e->span);
   if (!place || place->kind == FE_PLACE_VALUE || place->kind == FE_PLACE_UNTYPED) {
     if (place && place->var && place->var->locked) {

@@ -146,7 +146,7 @@ const char *hdfe_shown_fn(FeLower *L, const FeFn *f) {
   hdb_put(&b, f->ngenerics ? ">(" : "(");
   for (uint32_t i = 0; i < f->nparams; i++) {
     hdb_put(&b, i ? ", " : "");
-    if (f->params[i].is_ref) hdb_put(&b, "ref ");
+    if (f->params[i].is_ref) hdb_put(&b, f->params[i].is_shared ? "shared " : "ref ");
     put_ref(&b, f->params[i].type);
     hdb_putf(&b, " %s", f->params[i].name);
     put_axes(&b, f->params[i].type);

@@ -270,6 +270,10 @@ static void parse_param(FeParser *p, FeFn *f, uint32_t *cap) {
   } else if (hdfe_accept(p, TK_ref)) {
     a.is_ref = true;
     if (f->is_kernel) hdfe_report(p->fe, p->u, a.span, FE_D_kernel_ref);
+  } else if (hdfe_at_shared(p)) {
+    hdfe_advance(p);
+    a.is_ref = a.is_shared = true;
+    if (f->is_kernel) hdfe_report(p->fe, p->u, a.span, FE_D_kernel_shared);
   }
   a.type = hdfe_parse_type(p);
   a.name = hdfe_expect_name(p, "the name of a parameter", &a.span);

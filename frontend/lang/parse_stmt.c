@@ -112,7 +112,7 @@ static bool at_declaration(const FeParser *p) {
 }
 
 /* The word `shared`, a type and a name follow. */
-static bool at_shared(const FeParser *p) {
+bool hdfe_at_shared(const FeParser *p) {
   if (hdfe_peek(p) != TK_NAME || strcmp(hdfe_tok(p)->text, "shared") != 0 || hdfe_peek_at(p, 1) != TK_NAME)
     return false;
   return hdfe_peek_at(p, 2) == TK_NAME || hdfe_peek_at(p, 2) == TK_LT;
@@ -128,7 +128,7 @@ static FeStmt *parse_decl(FeParser *p) {
     s->how = FE_CONST;
   else
     hdfe_accept(p, TK_var);
-  if (s->how == FE_VAR && at_shared(p)) {
+  if (s->how == FE_VAR && hdfe_at_shared(p)) {
     s->shared = true;
     hdfe_advance(p);
   }

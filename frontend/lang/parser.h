@@ -45,6 +45,7 @@ uint32_t    hdfe_skip_generics(const FeParser *p, uint32_t at);
 FeTypeRef  *hdfe_parse_type(FeParser *p);                       /* without the [..] that follow a name */
 FeTypeRef **hdfe_parse_type_args(FeParser *p, uint32_t *n);     /* < .. > */
 FeTypeRef  *hdfe_parse_axes(FeParser *p, FeTypeRef *elem, bool arrays); /* the [..] behind a name */
+bool        hdfe_at_shared(const FeParser *p); /* at the word `shared`, with a type and a name behind it */
 
 /* --- expressions (parse_expr.c) --- */
 FeExpr *hdfe_expr_new(FeParser *p, FeExprKind kind, FeSpan span);

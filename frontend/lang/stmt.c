@@ -350,7 +350,8 @@ void hdfe_stmt(FeLower *L, FeStmt *s) {
 static void declare_param(FeLower *L, uint32_t k, IrValue *x) {
   const FeParam *p = &L->fn->params[k];
   const IrType *t = L->instance->params[k];
-  bool memory = hdfe_has_fixed(t) && !hdfe_has_array(t);
+  bool memory = p->is_shared || (hdfe_has_fixed(t) && !hdfe_has_array(t));
+  if (p->is_shared) hdfe_needs_group(L, p->span, "shared memory");
   FeVar *v = hdfe_declare(L, p->name, p->span, memory ? FE_VAR_MEMORY : FE_VAR_VALUE, t);
   v->is_param = true;
   v->value = x;

@@ -240,7 +240,8 @@ static void put_entry(const Module *m, int e) {
     printf("\n");
     put_text(m->entries[e].text);
   }
-  put_examples(m->entries[e].examples, strncmp(m->name, "group/", 6) == 0 ? "group" : "body");
+  bool of_group = strncmp(m->name, "group/", 6) == 0 || strncmp(m->name, "tile/", 5) == 0;
+  put_examples(m->entries[e].examples, of_group ? "group" : "body");
 }
 
 static void put_module(const Module *m) {
