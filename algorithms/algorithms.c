@@ -4,7 +4,7 @@
 
 #include "algorithms/room.h"
 
-static const char *const module_names[ALG_MODULES] = {"sort", "reduce", "scan", "select", "sparse", "solve"};
+static const char *const module_names[ALG_MODULES] = {"sort", "reduce", "scan", "select", "sparse", "solve", "dense"};
 
 HdStatus hd_algorithms_new(HdContext *ctx, HdStream *stream, const HdModuleOptions *options, HdAlgorithms **out) {
   if (!out) return hd_context_fail(ctx, HD_ERR_ARG, "hd_algorithms_new", "out", "it is NULL");

@@ -10,7 +10,7 @@ HD_BEGIN_DECLS
 /* The text of algorithms/<name>.hd, embedded by the build; NULL if there is none. */
 const char *hdalg_source(const char *name);
 
-typedef enum AlgModule { ALG_SORT, ALG_REDUCE, ALG_SCAN, ALG_SELECT, ALG_SPARSE, ALG_SOLVE, ALG_MODULES } AlgModule;
+typedef enum AlgModule { ALG_SORT, ALG_REDUCE, ALG_SCAN, ALG_SELECT, ALG_SPARSE, ALG_SOLVE, ALG_DENSE, ALG_MODULES } AlgModule;
 
 /* Scratch arrays; what a call needs at one time has slots of its own. */
 typedef enum AlgSlot {

@@ -1,9 +1,10 @@
-/* heddle/algorithms.h -- sorting, scans, reductions, run lengths, compaction and histograms of arrays.
+/* heddle/algorithms.h -- sorting, scans, reductions, run lengths, compaction and histograms of arrays; products of matrices
+ * and Fourier transforms.
  *
  * All work is given to the stream that the object was made with, and no call waits for it: numbers that a call finds out, such
  * as a count, go to an array of the device. Results are in a fixed order: the bits are the same for any number of threads, any
- * width and any device. Arrays have one axis, fewer than 2^31 elements and lie on the stream's device; they may be views.
- * Counts and indices are i32. Unless a call says that two arrays may be the same, they must not overlap.
+ * width and any device. Arrays have one axis (matrices two), fewer than 2^31 elements along it and lie on the stream's device;
+ * they may be views. Counts and indices are i32. Unless a call says that two arrays may be the same, they must not overlap.
  */
 #ifndef HEDDLE_ALGORITHMS_H
 #define HEDDLE_ALGORITHMS_H
@@ -67,6 +68,24 @@ HD_API HdStatus hd_reduce(HdAlgorithms *a, HdReduce reduce, HdArray in, HdArray 
 
 /* out[0] = x[0] y[0] + x[1] y[1] + ..: floats by fma, in an order that depends on the length alone. */
 HD_API HdStatus hd_dot(HdAlgorithms *a, HdArray x, HdArray y, HdArray out);
+
+/* --- matrices and Fourier transforms --- */
+
+/* out[i, j] = x[i, 0] y[0, j] + x[i, 1] y[1, j] + .., by fma in this order; with no columns of x: 0.
+ *
+ * x, y, out  f32 or f64, m x k, k x n and m x n; views with any strides. */
+HD_API HdStatus hd_matmul(HdAlgorithms *a, HdArray x, HdArray y, HdArray out);
+
+typedef enum HdFft {
+  HD_FFT_FORWARD = 1, /* X[k] = the sum of x[j] exp(-2 pi i j k / n)                                         */
+  HD_FFT_INVERSE,     /* x[j] = the sum of X[k] exp(2 pi i j k / n), divided by n                            */
+} HdFft;
+
+/* The discrete Fourier transform of each row of x in place, by radix 2. An error is at most about 2 epsilon log2(n) of the
+ * row's root mean square.
+ *
+ * x  rows x n, of vectors of two f32 or f64: real and imaginary part; n is a power of two up to 4096 (f32) or 2048 (f64). */
+HD_API HdStatus hd_fft(HdAlgorithms *a, HdFft direction, HdArray x);
 
 /* --- runs, compaction, histograms --- */
 
