@@ -24,6 +24,7 @@ static HdStatus check_axis(HdAlgorithms *a, const char *call, const char *arg, H
 }
 
 HdStatus hd_matmul(HdAlgorithms *a, HdArray x, HdArray y, HdArray out) {
+  if (!a) return HD_ERR_ARG;
   const char *call = "hd_matmul";
   const HdArray arrays[] = {x, y, out};
   const char *const names[] = {"x", "y", "out"};
@@ -51,6 +52,7 @@ HdStatus hd_matmul(HdAlgorithms *a, HdArray x, HdArray y, HdArray out) {
 }
 
 HdStatus hd_fft(HdAlgorithms *a, HdFft direction, HdArray x) {
+  if (!a) return HD_ERR_ARG;
   const char *call = "hd_fft";
   char name[64];
   HdKernel *kernel;
