@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
+#include "base/arena.h"
 #include "bench/bench.h"
+#include "runtime/streams.h"
 
 extern char **environ;
 
@@ -76,7 +80,63 @@ public:
     Add("module load in process, warm cache", "ms", t, 0.5, 0.2, false);
   }
 
-  // To the stream's thread, which still spins, and back.
+  // From the caller's publishing of a job of two pieces to a spinning worker's first instruction of one, and until the caller
+  // knows that both are done. The caller's piece waits for the worker's to begin, or the caller would do both.
+  void PoolHandOff() {
+    struct Job {
+      std::thread::id caller = std::this_thread::get_id();
+      std::atomic<int64_t> begun{0};
+      static void Piece(void *job, int64_t) {
+        Job *j = static_cast<Job *>(job);
+        if (std::this_thread::get_id() != j->caller) return j->begun.store(hdrt_now());
+        while (!j->begun.load()) continue;
+      }
+    };
+    HdError err = {};
+    RtThreads *pool;
+    if (hdrt_threads_new(&hdb_system_allocator, 2, &err, &pool) != HD_OK) Die("no threads");
+    std::vector<double> there, back;
+    for (int i = 0; i < HandOffs(); i++) {
+      Job job;
+      int64_t start = hdrt_now();
+      hdrt_threads_run(pool, 2, true, Job::Piece, &job);
+      there.push_back(1e-3 * double(job.begun - start));
+      back.push_back(1e-3 * double(hdrt_now() - start));
+    }
+    hdrt_threads_free(pool);
+    Add("pool, from the caller to a spinning worker", "us", there, 10, 2, false);
+    Add("pool, a job of two pieces, there and back", "us", back, 20, 4, false);
+  }
+
+  // From the call that launches on an asynchronous stream to the kernel's first instruction, while the stream's thread spins,
+  // and until the caller has waited for it.
+  void StreamHandOff() {
+    RtDevice d;
+    HdError err = {};
+    RtStream *stream;
+    RtFaultCopy fault;
+    RtCode code = {};
+    int64_t begun = 0, *at = &begun;
+    hdrt_device_init(&d, &hdrt_cpu_ops, &hdb_system_allocator, nullptr);
+    if (hdrt_stream_new(&d, true, &err, &stream) != HD_OK) Die("no stream");
+    code.device = &d;
+    code.kernel = "begin";
+    code.kind = RT_CODE_OBJECT;
+    code.entry = [](const void *args, const RtSpan *, void *) { **static_cast<int64_t *const *>(args) = hdrt_now(); };
+    std::vector<double> there;
+    for (int i = 0; i < HandOffs(); i++) {
+      RtLaunch l = {&code, &at, {1, 1, 1, 1}, 1};
+      int64_t start = hdrt_now();
+      if (hdrt_stream_launch(stream, &l, sizeof at, &err) != HD_OK || hdrt_stream_wait(stream, &fault, &err) != HD_OK)
+        Die("a launch failed");
+      there.push_back(1e-3 * double(begun - start));
+    }
+    hdrt_stream_free(stream);
+    hdrt_device_end(&d);
+    Add("asynchronous stream, from a launch to its kernel", "us", there, 10, 2, false);
+  }
+
+  // The same of a kernel, by the public functions, there and back.
   void HandOff() {
     Engine e(2);
     e.Load(kernels_);
@@ -91,7 +151,7 @@ public:
                          }
                        }});
     hd_stream_free(stream);
-    Add("hand-off to a stream's thread and back", "us", Scaled(t[0], 1e6 / N), 100, 4, false);
+    Add("asynchronous stream, an empty launch and waiting for it", "us", Scaled(t[0], 1e6 / N), 100, 4, false);
   }
 
   void TwoThreads() {
@@ -230,6 +290,7 @@ public:
   }
 
 private:
+  int HandOffs() const { return 1000 * options_.rounds; }
   static void Threads(int n) {
     auto set = reinterpret_cast<void (*)(int)>(Peer("peer_threads"));
     if (set) set(n);
@@ -293,6 +354,8 @@ void Floors(const Options &options, std::vector<Figure> *out) {
   s.Warm();
   s.WarmLoad();
   s.Launch();
+  s.PoolHandOff();
+  s.StreamHandOff();
   s.HandOff();
   s.GpuLaunch();
   s.Saxpy();

@@ -14,9 +14,10 @@ typedef struct HostEvent {
   RtEvent base;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  uint64_t recorded, happened; /* times    */
+  uint64_t recorded, happened; /* times; the latter is looked at without the lock too */
   uint64_t needed;             /* streams that hold a ticket */
-  int64_t at;                  /* of the last time that it happened [ns] */
+  int64_t spin_time;
+  int64_t at; /* of the last time that it happened [ns] */
 } HostEvent;
 
 uint64_t hdrt_host_event_ticket(RtEvent *base) {
@@ -33,8 +34,8 @@ void hdrt_host_event_happen(RtEvent *base, uint64_t ticket) {
   int64_t now = hdrt_now();
   pthread_mutex_lock(&e->lock);
   if (ticket > e->happened) { /* two streams may come in any order */
-    e->happened = ticket;
     e->at = now;
+    __atomic_store_n(&e->happened, ticket, __ATOMIC_RELEASE);
   }
   e->needed--;
   pthread_cond_broadcast(&e->changed);
@@ -52,6 +53,8 @@ uint64_t hdrt_host_event_need(RtEvent *base) {
 
 void hdrt_host_event_await(RtEvent *base, uint64_t ticket) {
   HostEvent *e = (HostEvent *)base;
+  RtSpin s = {.time = e->spin_time};
+  while (__atomic_load_n(&e->happened, __ATOMIC_ACQUIRE) < ticket && hdrt_spin(&s)) continue;
   pthread_mutex_lock(&e->lock);
   while (e->happened < ticket) pthread_cond_wait(&e->changed, &e->lock);
   e->needed--;
@@ -99,6 +102,7 @@ HdStatus hdrt_host_event_new(RtDevice *d, HdError *err, RtEvent **out) {
   if (!e) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for an event", sizeof *e);
   memset(e, 0, sizeof *e);
   e->base = (RtEvent){&host_event_ops, d};
+  e->spin_time = hdrt_spin_time();
   pthread_mutex_init(&e->lock, NULL);
   pthread_cond_init(&e->changed, NULL);
   *out = &e->base;

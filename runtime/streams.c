@@ -2,7 +2,8 @@
  * in the call and asynchronous ones pass it through a ring to a thread.
  *
  * The ring is allocated with the stream, so giving work never allocates; when it is full the giver waits for a place.
- * Only the giver's thread moves `given`, only the stream's thread moves `taken`; one mutex guards both.
+ * Only the giver's thread moves `given`, only the stream's thread moves `taken`, each after what it tells of is done. Both
+ * spin a little before they sleep (waits.h): a thread that still spins has its work within a microsecond.
  */
 #include "runtime/streams.h"
 
@@ -12,7 +13,7 @@
 
 #include "runtime/graphs.h"
 
-typedef enum WorkKind { WORK_LAUNCH, WORK_COPY, WORK_CLEAR, WORK_GRAPH, WORK_RECORD, WORK_AWAIT } WorkKind;
+typedef enum WorkKind { WORK_LAUNCH, WORK_COPY, WORK_CLEAR, WORK_GRAPH, WORK_RECORD, WORK_AWAIT, WORK_STOP } WorkKind;
 
 typedef struct Work {
   WorkKind kind;
@@ -34,15 +35,16 @@ enum { PLACES = 64 };
 
 typedef struct HostStream {
   RtStream base;
-  RtFaultCopy fault; /* of an asynchronous stream: guarded by the mutex */
+  RtFaultCopy fault; /* of an asynchronous stream: its thread's until all work is taken */
 
   pthread_t thread;
-  pthread_mutex_t lock;
-  pthread_cond_t changed; /* given, taken or stop */
-  uint64_t given, taken;
-  bool stop;
+  int64_t spin_time;
   Work *ring;        /* PLACES */
-  RtLeaving leaving; /* the giver's: by the number of the work that comes before */
+  uint64_t count;    /* the giver's: of work given */
+  RtLeaving leaving; /* the giver's: by the count of the work that comes before */
+  RtMark given;
+  char apart[64]; /* the two marks lie in lines of their own */
+  RtMark taken;
 } HostStream;
 
 /* --- kept or done --- */
@@ -108,10 +110,7 @@ static void run_launch(HostStream *s, const RtLaunch *l, const HdAllocator *mem,
 static void launch_apart(HostStream *s, const RtLaunch *l) {
   RtFault fault;
   run_launch(s, l, NULL, &fault);
-  if (!fault.state) return;
-  pthread_mutex_lock(&s->lock);
-  keep_fault(&s->fault, l, &fault);
-  pthread_mutex_unlock(&s->lock);
+  if (fault.state) keep_fault(&s->fault, l, &fault);
 }
 
 static void launch_now(HostStream *s, const RtLaunch *l) {
@@ -144,42 +143,32 @@ static void do_work(HostStream *s, Work *w) {
   case WORK_GRAPH: run_graph(s, w->graph, launch_apart); return;
   case WORK_RECORD: hdrt_host_event_happen(w->event, w->ticket); return;
   case WORK_AWAIT: hdrt_host_event_await(w->event, w->ticket); return;
+  case WORK_STOP: return;
   }
 }
 
 static void *stream_main(void *arg) {
   HostStream *s = arg;
-  pthread_mutex_lock(&s->lock);
-  for (;;) {
-    while (s->taken == s->given && !s->stop) pthread_cond_wait(&s->changed, &s->lock);
-    if (s->taken == s->given) break;
-    Work *w = &s->ring[s->taken % PLACES];
-    pthread_mutex_unlock(&s->lock);
+  for (uint32_t n = 0;; n++) {
+    hdrt_mark_await(&s->given, n + 1, s->spin_time);
+    Work *w = &s->ring[n % PLACES];
+    if (w->kind == WORK_STOP) return NULL;
     do_work(s, w);
-    pthread_mutex_lock(&s->lock);
-    s->taken++;
-    pthread_cond_broadcast(&s->changed);
+    hdrt_mark_move(&s->taken, n + 1);
   }
-  pthread_mutex_unlock(&s->lock);
-  return NULL;
 }
 
 /* --- giving --- */
 
 /* The next place of the ring, once there is one; only the giver's thread comes here. */
 static Work *place(HostStream *s) {
-  pthread_mutex_lock(&s->lock);
-  while (s->given - s->taken == PLACES) pthread_cond_wait(&s->changed, &s->lock);
-  pthread_mutex_unlock(&s->lock);
-  return &s->ring[s->given % PLACES];
+  hdrt_mark_await(&s->taken, (uint32_t)s->count + 1 - PLACES, s->spin_time);
+  return &s->ring[s->count % PLACES];
 }
 
-static void give(HostStream *s) {
-  pthread_mutex_lock(&s->lock);
-  s->given++;
-  pthread_cond_broadcast(&s->changed);
-  pthread_mutex_unlock(&s->lock);
-}
+static void give(HostStream *s) { hdrt_mark_move(&s->given, (uint32_t)++s->count); }
+
+static void wait_for_all(HostStream *s) { hdrt_mark_await(&s->taken, (uint32_t)s->count, s->spin_time); }
 
 static HdStatus host_launch(RtStream *base, const RtLaunch *l, size_t args_size, HdError *err) {
   HostStream *s = (HostStream *)base;
@@ -280,10 +269,8 @@ static HdStatus host_graph(RtStream *base, RtGraph *g, HdError *err) {
 /* Only the giver's thread frees: the pool is its. */
 static void let_go(HostStream *s) {
   if (!s->leaving.first) return;
-  pthread_mutex_lock(&s->lock);
-  uint64_t taken = s->taken;
-  pthread_mutex_unlock(&s->lock);
-  hdrt_blocks_left(&s->leaving, taken);
+  uint32_t behind = (uint32_t)s->count - hdrt_mark_at(&s->taken);
+  hdrt_blocks_left(&s->leaving, s->count - behind);
 }
 
 static HdStatus host_alloc(RtStream *base, size_t size, HdError *err, HdBlock **out, void **data) {
@@ -297,7 +284,7 @@ static void host_release(RtStream *base, HdBlock *b) {
     base->device->ops->free(base->device, b);
     return;
   }
-  hdrt_block_leave(&s->leaving, b, s->given);
+  hdrt_block_leave(&s->leaving, b, s->count);
   let_go(s);
 }
 
@@ -305,10 +292,8 @@ static HdStatus host_wait(RtStream *base, RtFaultCopy *fault, HdError *err) {
   HostStream *s = (HostStream *)base;
   (void)err;
   if (base->async) {
-    pthread_mutex_lock(&s->lock);
-    while (s->taken != s->given) pthread_cond_wait(&s->changed, &s->lock);
-    pthread_mutex_unlock(&s->lock);
-    hdrt_blocks_left(&s->leaving, s->given);
+    wait_for_all(s);
+    hdrt_blocks_left(&s->leaving, s->count);
   }
   *fault = s->fault;
   s->fault.status = HD_OK;
@@ -322,16 +307,13 @@ static HdStatus start_thread(HostStream *s, HdError *err) {
   const HdAllocator *mem = s->base.device->mem;
   s->ring = mem->resize(mem->user, NULL, 0, PLACES * sizeof(Work));
   if (!s->ring) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", PLACES * sizeof(Work));
-  pthread_mutex_init(&s->lock, NULL);
-  pthread_cond_init(&s->changed, NULL);
+  s->spin_time = hdrt_spin_time();
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   int rc = pthread_create(&s->thread, NULL, stream_main, s);
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   if (rc == 0) return HD_OK;
-  pthread_cond_destroy(&s->changed);
-  pthread_mutex_destroy(&s->lock);
   mem->resize(mem->user, s->ring, PLACES * sizeof(Work), 0);
   return hdb_fail(err, HD_ERR_SYSTEM, "", "the stream's thread could not be started: %s", strerror(rc));
 }
@@ -340,14 +322,10 @@ static void host_stream_free(RtStream *base) {
   HostStream *s = (HostStream *)base;
   RtDevice *d = base->device;
   if (base->async) {
-    pthread_mutex_lock(&s->lock);
-    s->stop = true;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    place(s)->kind = WORK_STOP;
+    give(s);
     pthread_join(s->thread, NULL);
-    hdrt_blocks_left(&s->leaving, s->given);
-    pthread_cond_destroy(&s->changed);
-    pthread_mutex_destroy(&s->lock);
+    hdrt_blocks_left(&s->leaving, s->count);
     d->mem->resize(d->mem->user, s->ring, PLACES * sizeof(Work), 0);
   }
   __atomic_fetch_sub(&d->async, base->async, __ATOMIC_RELAXED);

@@ -4,25 +4,19 @@
  * proves that the job is still the one whose record was read (nanothread and the study of launches agree on the shape).
  * The record is guarded like a seqlock: the caller closes the cursor, then writes the record with release stores; a
  * worker that has seen any of the new record sees the closed cursor too, and its claim on the old one fails.
- * Completion counts items, not workers. Idle workers spin a little, then sleep on a futex.
+ * Completion counts items, not workers. Whoever has to wait spins a little, then sleeps (waits.h).
  */
 #include "runtime/threads.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Waking a sleeper costs the caller 10 us on a virtual machine: work shorter than this is not worth it. */
-enum { WAKE_NS = 50000, IDLE_SPIN_NS = 30000, DONE_SPIN_NS = 50000 };
+enum { WAKE_NS = 50000 };
 
 enum { INDEX_BITS = 24 };
 #define INDEX_MASK ((UINT64_C(1) << INDEX_BITS) - 1)
@@ -36,47 +30,21 @@ struct RtThreads {
   _Atomic(void *) job;
   _Atomic uint32_t count;
   /* Written by those who work. */
-  _Alignas(64) _Atomic uint32_t done; /* items; a futex for the caller */
+  _Alignas(64) uint32_t done; /* items; the caller sleeps on it */
   _Atomic uint32_t caller_sleeps;
-  _Alignas(64) _Atomic uint32_t signal; /* a futex for idle workers */
+  _Alignas(64) uint32_t signal; /* idle workers sleep on it */
   _Atomic uint32_t sleepers;
   _Atomic uint32_t stop;
   _Atomic uint32_t taken; /* a caller has the workers */
 
   uint64_t epoch; /* of the caller that has the workers */
+  int64_t spin_time;
   HdAllocator mem;
   void *raw; /* the allocation, before alignment */
   size_t raw_size;
   int32_t nworkers;
   pthread_t worker[];
 };
-
-int64_t hdrt_now(void) {
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
-int32_t hdrt_cores(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-  long n = sysconf(_SC_NPROCESSORS_ONLN);
-  return n > 0 ? (int32_t)n : 1;
-}
-
-static inline void relax(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-static void futex_wait(_Atomic uint32_t *word, uint32_t expected) {
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
-}
-
-static void futex_wake(_Atomic uint32_t *word, int n) {
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
-}
 
 /* --- claiming --- */
 
@@ -103,19 +71,17 @@ static void work(RtThreads *t, const Claim *c) {
   uint32_t count = c->count;
   c->fn(c->job, c->item);
   /* From here on the job may be over and its memory gone; only the pool itself may be touched. */
-  if (atomic_fetch_add(&t->done, 1) + 1 == count && atomic_load(&t->caller_sleeps)) futex_wake(&t->done, 1);
+  if (__atomic_add_fetch(&t->done, 1, __ATOMIC_SEQ_CST) == count && atomic_load(&t->caller_sleeps))
+    hdrt_wake(&t->done, 1);
 }
 
 /* --- workers --- */
 
 static bool spin_for_work(RtThreads *t, Claim *c) {
-  int64_t until = hdrt_now() + IDLE_SPIN_NS;
+  RtSpin s = {.time = t->spin_time};
   do {
-    for (int i = 0; i < 64; i++) {
-      if (claim(t, c)) return true;
-      relax();
-    }
-  } while (hdrt_now() < until && !atomic_load_explicit(&t->stop, memory_order_relaxed));
+    if (claim(t, c)) return true;
+  } while (hdrt_spin(&s) && !atomic_load_explicit(&t->stop, memory_order_relaxed));
   return false;
 }
 
@@ -125,10 +91,10 @@ static void *worker_main(void *arg) {
   for (;;) {
     while (spin_for_work(t, &c)) work(t, &c);
     /* Announce the sleep, then look once more: the caller stores the cursor before it counts sleepers. */
-    uint32_t seen = atomic_load(&t->signal);
+    uint32_t seen = __atomic_load_n(&t->signal, __ATOMIC_SEQ_CST);
     atomic_fetch_add(&t->sleepers, 1);
     bool found = claim(t, &c);
-    if (!found && !atomic_load(&t->stop)) futex_wait(&t->signal, seen);
+    if (!found && !atomic_load(&t->stop)) hdrt_sleep_while(&t->signal, seen);
     atomic_fetch_sub(&t->sleepers, 1);
     if (found) work(t, &c);
     if (atomic_load(&t->stop)) return NULL;
@@ -137,31 +103,24 @@ static void *worker_main(void *arg) {
 
 static void wake_workers(RtThreads *t, int64_t wanted) {
   if (atomic_load(&t->sleepers) == 0) return;
-  atomic_fetch_add(&t->signal, 1);
-  futex_wake(&t->signal, wanted > INT_MAX ? INT_MAX : (int)wanted);
+  __atomic_fetch_add(&t->signal, 1, __ATOMIC_SEQ_CST);
+  hdrt_wake(&t->signal, wanted > INT_MAX ? INT_MAX : (int)wanted);
 }
 
 /* --- the caller's side --- */
 
 static void wait_done(RtThreads *t, uint32_t count) {
-  int64_t until = 0;
-  for (uint32_t n = 0;; n++) {
-    uint32_t done = atomic_load_explicit(&t->done, memory_order_acquire);
-    if (done == count) return;
-    relax();
-    if (n % 64 != 63) continue;
-    int64_t now = hdrt_now();
-    if (!until) until = now + DONE_SPIN_NS;
-    if (now < until) continue;
-    atomic_store(&t->caller_sleeps, 1);
-    done = atomic_load(&t->done);
-    if (done != count) futex_wait(&t->done, done);
-    atomic_store(&t->caller_sleeps, 0);
-  }
+  RtSpin s = {.time = t->spin_time};
+  do {
+    if (__atomic_load_n(&t->done, __ATOMIC_ACQUIRE) == count) return;
+  } while (hdrt_spin(&s));
+  atomic_store(&t->caller_sleeps, 1);
+  for (uint32_t done; (done = __atomic_load_n(&t->done, __ATOMIC_SEQ_CST)) != count;) hdrt_sleep_while(&t->done, done);
+  atomic_store(&t->caller_sleeps, 0);
 }
 
 static void publish(RtThreads *t, uint32_t count, RtItemFn fn, void *job) {
-  atomic_store_explicit(&t->done, 0, memory_order_relaxed);
+  __atomic_store_n(&t->done, 0, __ATOMIC_RELAXED);
   atomic_store_explicit(&t->fn, fn, memory_order_release);
   atomic_store_explicit(&t->job, job, memory_order_release);
   atomic_store_explicit(&t->count, count, memory_order_release);
@@ -195,8 +154,8 @@ void hdrt_threads_run(RtThreads *t, int64_t items, bool wake, RtItemFn fn, void 
 
 static void stop_workers(RtThreads *t) {
   atomic_store(&t->stop, 1);
-  atomic_fetch_add(&t->signal, 1);
-  futex_wake(&t->signal, INT_MAX);
+  __atomic_fetch_add(&t->signal, 1, __ATOMIC_SEQ_CST);
+  hdrt_wake(&t->signal, INT_MAX);
   for (int32_t i = 0; i < t->nworkers; i++) pthread_join(t->worker[i], NULL);
 }
 
@@ -221,6 +180,7 @@ HdStatus hdrt_threads_new(const HdAllocator *mem, int32_t count, HdError *err, R
   t->mem = *mem;
   t->raw = raw;
   t->raw_size = size;
+  t->spin_time = count <= hdrt_cores() ? hdrt_spin_time() : 0;
   atomic_store(&t->cursor, CLOSED);
   for (int32_t i = 0; i < count - 1; i++) {
     int rc = start_worker(t, &t->worker[i]);

@@ -7,7 +7,7 @@
 #ifndef RT_THREADS_H
 #define RT_THREADS_H
 
-#include "base/fail.h"
+#include "runtime/waits.h"
 #include "heddle/types.h"
 HD_BEGIN_DECLS
 
@@ -25,9 +25,6 @@ int32_t  hdrt_threads_count(const RtThreads *t);
 /* Run fn(job, i) once for each i in 0..items, at most RT_MAX_ITEMS. `wake` says that the work is long enough to wake
  * sleeping workers at once; otherwise they are woken only if it turns out to be. */
 void hdrt_threads_run(RtThreads *t, int64_t items, bool wake, RtItemFn fn, void *job);
-
-int64_t hdrt_now(void); /* monotonic [ns] */
-int32_t hdrt_cores(void); /* that this process may use */
 
 HD_END_DECLS
 #endif

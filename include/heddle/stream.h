@@ -1,7 +1,8 @@
 /* heddle/stream.h -- work in order. A stream runs what it is given one after the other; two streams run apart.
  *
  * A synchronous stream does each piece of work before the call returns. An asynchronous one has a thread that does it
- * later, on the device's own threads; the caller waits with hd_stream_wait.
+ * later, on the device's own threads; the caller waits with hd_stream_wait. On the host that thread spins for up to 50 us
+ * for more work before it sleeps, and who waits for it does so too; with one core neither spins.
  */
 #ifndef HEDDLE_STREAM_H
 #define HEDDLE_STREAM_H
