@@ -83,6 +83,29 @@ public:
         [&] { plain = std::min_element(x.data(), x.data() + n) - x.data(); }, [] {}, [&] { return ours[0] == plain; });
   }
 
+  // Whole numbers, whose sums are exact.
+  void Product() {
+    const char *name = "product of two matrices of 1024 x 1024 f32, over plain loops by rows";
+    if (!Wanted(name)) return;
+    const int64_t n = 1024;
+    Memory<float> x(n * n), y(n * n), ours(n * n), plain(n * n);
+    for (size_t i = 0; i < x.size(); i++) x[i] = float(i % 7) - 3, y[i] = float(i % 11) - 5;
+    auto matrix = [&](Memory<float> &m) { return engine_.Lend(hd_type_scalar(HD_F32), {n, n}, m.data()); };
+    HdArray a = matrix(x), b = matrix(y), out = matrix(ours);
+    Report(
+        name, [&] { engine_.Check(hd_matmul(algorithms_, a, b, out)); },
+        [&] {
+          const float *p = x.data(), *q = y.data();
+          for (int64_t i = 0; i < n; i++) {
+            float *__restrict row = plain.data() + i * n;
+            for (int64_t j = 0; j < n; j++) row[j] = 0;
+            for (int64_t k = 0; k < n; k++)
+              for (int64_t j = 0; j < n; j++) row[j] += p[i * n + k] * q[k * n + j];
+          }
+        },
+        [] {}, [&] { return memcmp(ours.data(), plain.data(), ours.size() * sizeof(float)) == 0; });
+  }
+
   // The five-point stencil on a square, in blocks of edge x edge.
   template <int32_t edge> void Multiply(int32_t side) {
     std::string b = std::to_string(edge);
@@ -171,6 +194,7 @@ void Algorithms(const Options &options, std::vector<Figure> *out) {
     rows.Sort();
     rows.Scan();
     rows.Reduce();
+    rows.Product();
     rows.Multiply<1>(1000);
     rows.Multiply<3>(300);
   }
