@@ -111,6 +111,7 @@ HdStatus hdcu_device_fail(CudaDevice *d, CuResult code, const char *call, const 
   HdError record;
   HdStatus status = hdcu_fail(d->driver, code, call, (CuWhere){d->name, detail}, &record);
   if (loses_context(code) && d->lost.status == HD_OK) d->lost = record;
+  d->unsure = true;
   if (err) *err = record;
   return status;
 }

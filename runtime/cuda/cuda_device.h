@@ -65,6 +65,7 @@ struct CudaDevice {
   uint64_t        fetches;   /* copies to pageable memory by way of a stage    */
   uint64_t        fetched;   /* of them done; atomic                           */
   bool            asked[CUDA_DEVICES]; /* of each other device, whether it is reached directly */
+  bool            unsure;    /* a call failed, a wait perhaps: of what belongs to no stream's order streams may use some */
   HdError         lost;      /* status HD_OK while the device is well          */
 };
 

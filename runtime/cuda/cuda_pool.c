@@ -214,10 +214,16 @@ static void keep(CudaDevice *d, const CudaOrder *order, CudaBlock *b) {
   p->free[c] = b;
 }
 
+/* Who gives back a block outside any order has waited for the streams that used it, but the wait may have failed. */
+static void be_sure(CudaDevice *d) {
+  if (d->unsure && d->driver->cuCtxSynchronize() == CU_SUCCESS) d->unsure = false;
+}
+
 void hdcu_block_free(const CudaOrder *order, CudaBlock *b) {
   if (!b) return;
   CudaDevice *d = b->of;
   bool here = hdcu_enter(d, NULL) == HD_OK;
+  if (here && !order) be_sure(d);
   d->pool.used -= b->size;
   if (here && d->pool.driver) d->driver->cuMemFreeAsync(b->data, order ? order->handle : d->home);
   if (here && !d->pool.driver)

@@ -195,7 +195,7 @@ TEST_P(Pools, LeaveNothingBehindWhenACallFails) {
     for (int n = 1; n <= 3; n++) {
       for (int code : {1, 2}) {
         const std::string rule = std::string(call) + "@" + std::to_string(n) + "=" + std::to_string(code);
-        OpenContext(With(rule + ";race=0").c_str()); // a wait that is made to fail orders nothing
+        OpenContext(With(rule).c_str());
         ASSERT_EQ(hd_device_find(ctx, "cuda:0", &gpu), HD_OK) << Why();
         HdStatus status = UseMemory(ctx, gpu);
         failed += status != HD_OK;
