@@ -1,4 +1,4 @@
-// bench/ptx/twins.cu -- kernels of bench/workloads as one writes them in CUDA C, for compare.sh: 32-bit lengths and
+// bench/ptx/twins.cu -- kernels of bench/workloads as one writes them in CUDA C, for compare.py: 32-bit lengths and
 // strides, one thread an element, the same arithmetic. Pointers are not `restrict`, as arrays of the language may overlap.
 #include <cstdint>
 
@@ -162,5 +162,83 @@ __global__ __launch_bounds__(256) void density(const V3 *sorted, const int *id, 
       }
     }
   rho[id[k]] = s;
+}
+
+// Eight sums at once, as the kernel has them.
+__global__ __launch_bounds__(256) void sum_blocks(const float *x, int xstride, float *part, int pstride, int blocks, int cols) {
+  int l = blockIdx.x * blockDim.x + threadIdx.x, b = blockIdx.y * blockDim.y + threadIdx.y;
+  if (l >= 16 || b >= blocks) return;
+  float s[8] = {};
+  for (int k = 0; k < cols / (8 * 16); k++)
+#pragma unroll
+    for (int j = 0; j < 8; j++) s[j] += x[b * xstride + (8 * k + j) * 16 + l];
+  part[b * pstride + l] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+}
+
+static __device__ float normal(float x) {
+  float k = 1 / (1 + 0.2316419f * fabsf(x));
+  float p = k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
+  float upper = 0.398942280f * expf(-0.5f * x * x) * p;
+  return x < 0 ? upper : 1 - upper;
+}
+
+__global__ __launch_bounds__(256) void black_scholes(const float *s, const float *k, const float *t, float r, float v, float *call, float *put, int n) {
+  THREAD(i, n);
+  float vt = v * sqrtf(t[i]);
+  float d1 = (logf(s[i] / k[i]) + (r + 0.5f * v * v) * t[i]) / vt, d2 = d1 - vt;
+  float discounted = k[i] * expf(-r * t[i]);
+  float c = s[i] * normal(d1) - discounted * normal(d2);
+  call[i] = c;
+  put[i] = c + discounted - s[i];
+}
+
+extern "C++" {
+template <int N> static __device__ void cholesky(const float *a, const float *b, float *x, int i) {
+  float l[N][N], y[N], z[N];
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    float row[N];
+#pragma unroll
+    for (int c = 0; c < N; c++) row[c] = a[(i * N + r) * N + c];
+    float d = row[r];
+#pragma unroll
+    for (int c = 0; c < r; c++) {
+      float s = row[c];
+#pragma unroll
+      for (int k = 0; k < c; k++) s -= l[r][k] * l[c][k];
+      s *= y[c];
+      l[r][c] = s;
+      d -= s * s;
+    }
+    y[r] = 1 / sqrtf(d);
+  }
+#pragma unroll
+  for (int r = 0; r < N; r++) z[r] = b[i * N + r];
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    float s = z[r];
+#pragma unroll
+    for (int k = 0; k < r; k++) s -= l[r][k] * z[k];
+    z[r] = s * y[r];
+  }
+#pragma unroll
+  for (int r = N - 1; r >= 0; r--) {
+    float s = z[r];
+#pragma unroll
+    for (int k = r + 1; k < N; k++) s -= l[k][r] * z[k];
+    z[r] = s * y[r];
+  }
+#pragma unroll
+  for (int r = 0; r < N; r++) x[i * N + r] = z[r];
+}
+}
+
+__global__ __launch_bounds__(256) void cholesky6(const float *a, const float *b, float *x, int n) {
+  THREAD(i, n);
+  cholesky<6>(a, b, x, i);
+}
+__global__ __launch_bounds__(256) void cholesky12(const float *a, const float *b, float *x, int n) {
+  THREAD(i, n);
+  cholesky<12>(a, b, x, i);
 }
 }
