@@ -79,6 +79,11 @@ typedef struct CodeJob {
   PtxTarget ptx;
   const char *fields;
   RtEntryFile file; /* a hit of the cache */
+  IrFunc *fn;       /* no hit: what is to be translated, and what came of it */
+  RtArtifact made;
+  double ms;
+  HdError *err; /* of translating, which may be on a thread of its own */
+  HdStatus status;
   RtWriter w;
   RtCode code;
   bool hit;
@@ -209,18 +214,18 @@ static HdStatus kernel_ir(CodeJob *j, IrFunc **out) {
   return HD_OK;
 }
 
-static HdStatus optimise(HdContext *ctx, IrModule *m, const char *kernel, bool gpu) {
-  OptContext cx = {.err = &ctx->err};
+static HdStatus optimise(HdError *err, IrModule *m, const char *kernel, bool gpu) {
+  OptContext cx = {.err = err};
   HD_TRY(hdopt_run(m, gpu ? "gpu" : "cpu", &cx));
-  if (hdir_verify(m, &ctx->err) == HD_OK) return HD_OK;
-  return hdb_fail(&ctx->err, HD_ERR_COMPILE, kernel, "the passes left invalid IR: %s", ctx->err.detail);
+  if (hdir_verify(m, err) == HD_OK) return HD_OK;
+  return hdb_fail(err, HD_ERR_COMPILE, kernel, "the passes left invalid IR: %s", err->detail);
 }
 
 static HdStatus compile_cpu(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
   HdKernel *k = j->k;
   CpuOptions o = hdapi_cpu_options(k->module, j->variant == CODE_DENSE);
   CpuCode code = {0};
-  HD_TRY(hdcpu_compile(fn, &j->target, &o, CPU_EMIT_OBJECT, &j->scratch, &k->module->ctx->err, &code));
+  HD_TRY(hdcpu_compile(fn, &j->target, &o, CPU_EMIT_OBJECT, &j->scratch, j->err, &code));
   k->times.widen += code.widen_ms;
   k->times.llvm_parse += code.parse_ms;
   k->times.llvm_opt += code.opt_ms;
@@ -242,7 +247,7 @@ static HdStatus compile_ptx(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
   HdKernel *k = j->k;
   PtxOptions o = ptx_options(j);
   PtxCode code = {0};
-  HD_TRY(hdptx_compile(fn, &j->ptx, &o, PTX_EMIT_PTX, &j->scratch, &k->module->ctx->err, &code));
+  HD_TRY(hdptx_compile(fn, &j->ptx, &o, PTX_EMIT_PTX, &j->scratch, j->err, &code));
   k->times.widen += code.print_ms;
   k->times.llvm_parse += code.parse_ms;
   k->times.llvm_opt += code.opt_ms;
@@ -265,22 +270,26 @@ static HdStatus compile_ptx(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
   return HD_OK;
 }
 
-static HdStatus compile(CodeJob *j) {
+/* Needs nothing of the context but what does not change: several threads do this at once. */
+static HdStatus translate(CodeJob *j) {
   HdKernel *k = j->k;
-  HdContext *ctx = k->module->ctx;
-  IrFunc *fn = NULL;
-  RtArtifact a;
-  HD_TRY(kernel_ir(j, &fn));
-  k->times.front = k->module->front_ms;
   double start = hdapi_ms();
-  HdStatus status = optimise(ctx, fn->module, k->of->sig.kernel, on_gpu(j));
+  HdStatus status = optimise(j->err, j->fn->module, k->of->sig.kernel, on_gpu(j));
   k->times.passes += hdapi_ms() - start;
   HD_TRY(status);
-  fn = hdir_func_find(fn->module, k->of->sig.kernel);
-  HD_TRY(on_gpu(j) ? compile_ptx(j, fn, &a) : compile_cpu(j, fn, &a));
+  IrFunc *fn = hdir_func_find(j->fn->module, k->of->sig.kernel);
+  HD_TRY(on_gpu(j) ? compile_ptx(j, fn, &j->made) : compile_cpu(j, fn, &j->made));
+  j->ms = hdapi_ms() - start;
+  return HD_OK;
+}
+
+/* Load what was made, and keep it in the cache. */
+static HdStatus finish(CodeJob *j) {
+  HdKernel *k = j->k;
+  HdContext *ctx = k->module->ctx;
+  RtArtifact a = j->made;
   hdapi_log(ctx, HD_LOG_INFO, "kernel '%s' was compiled for %s in %.1f ms, %d lanes%s", k->of->sig.kernel,
-            hdapi_device_name(k->device), hdapi_ms() - start, a.width,
-            j->variant == CODE_DENSE ? "" : ", for arrays with gaps");
+            hdapi_device_name(k->device), j->ms, a.width, j->variant == CODE_DENSE ? "" : ", for arrays with gaps");
   HD_TRY(load_code(j, &a));
   hdrt_put_artifact(&j->w, &a);
   if (j->w.failed) return hdb_fail(&ctx->err, HD_ERR_NOMEM, "", "%zu bytes for an entry of the cache", a.code_size);
@@ -308,32 +317,51 @@ static HdStatus find_target(CodeJob *j) {
                   hdapi_device_name(j->k->device), level);
 }
 
-static HdStatus make_code(void *job) {
+/* All that stands before translating. */
+static HdStatus prepare(void *job) {
   CodeJob *j = job;
   HD_TRY(find_target(j));
   HD_TRY(put_fields(j));
   HD_TRY(from_cache(j));
-  return j->hit ? HD_OK : compile(j);
+  if (j->hit) return HD_OK;
+  HD_TRY(kernel_ir(j, &j->fn));
+  j->k->times.front = j->k->module->front_ms;
+  return HD_OK;
+}
+
+static HdStatus finish_job(void *job) { return finish(job); }
+
+static HdStatus make_code(void *job) {
+  CodeJob *j = job;
+  HD_TRY(prepare(j));
+  if (j->hit) return HD_OK;
+  HD_TRY(translate(j));
+  return finish(j);
+}
+
+static HdStatus end_job(CodeJob *j, HdStatus status) {
+  HdKernel *k = j->k;
+  HdContext *ctx = k->module->ctx;
+  hdapi_keep_where(ctx);
+  hdrt_writer_free(&j->w);
+  hdrt_entry_free(&ctx->cache, &j->file);
+  hdb_arena_free(&j->scratch);
+  if (status != HD_OK) {
+    k->rt->ops->unload(k->rt, &j->code);
+    return status;
+  }
+  k->code[j->variant] = j->code;
+  k->code[j->variant].owner = k;
+  k->has[j->variant] = true;
+  k->from_cache = j->hit;
+  return HD_OK;
 }
 
 static HdStatus machine_code(HdKernel *k, int variant) {
   HdContext *ctx = k->module->ctx;
-  CodeJob j = {.k = k, .variant = variant, .w = {.mem = &ctx->mem}};
+  CodeJob j = {.k = k, .variant = variant, .w = {.mem = &ctx->mem}, .err = &ctx->err};
   hdb_arena_init(&j.scratch, &ctx->mem);
-  HdStatus status = hdapi_guard(ctx, &k->module->arena, &j.scratch, make_code, &j);
-  hdapi_keep_where(ctx);
-  hdrt_writer_free(&j.w);
-  hdrt_entry_free(&ctx->cache, &j.file);
-  hdb_arena_free(&j.scratch);
-  if (status != HD_OK) {
-    k->rt->ops->unload(k->rt, &j.code);
-    return status;
-  }
-  k->code[variant] = j.code;
-  k->code[variant].owner = k;
-  k->has[variant] = true;
-  k->from_cache = j.hit;
-  return HD_OK;
+  return end_job(&j, hdapi_guard(ctx, &k->module->arena, &j.scratch, make_code, &j));
 }
 
 /* --- the interpreter --- */
@@ -459,10 +487,10 @@ static HdStatus new_kernel(void *job) {
   return HD_OK;
 }
 
-static HdStatus make_kernel(HdModule *m, const ModKernel *of, HdDevice device, RtDevice *rt, HdKernel **out) {
+/* A kernel without code. */
+static HdStatus start_kernel(HdModule *m, const ModKernel *of, HdDevice device, RtDevice *rt, HdKernel **out) {
   HdContext *ctx = m->ctx;
   HdKernel head = {.module = m}, *k = &head;
-  const RtCode *code;
   if (of->sig.args_size > RT_MAX_ARGS)
     return hdb_fail(&ctx->err, HD_ERR_UNSUPPORTED, "name",
                     "the parameters of kernel '%s' take %u bytes; at most %d are possible", of->sig.kernel,
@@ -472,21 +500,39 @@ static HdStatus make_kernel(HdModule *m, const ModKernel *of, HdDevice device, R
   k->of = of;
   k->device = device;
   k->rt = rt;
-  HD_TRY(hdapi_kernel_code(k, CODE_DENSE, &code));
-  k->next = m->made;
-  m->made = k;
   *out = k;
   return HD_OK;
+}
+
+static void keep_kernel(HdKernel *k) {
+  k->next = k->module->made;
+  k->module->made = k;
+}
+
+static HdStatus make_kernel(HdModule *m, const ModKernel *of, HdDevice device, RtDevice *rt, HdKernel **out) {
+  HdKernel *k;
+  const RtCode *code;
+  HD_TRY(start_kernel(m, of, device, rt, &k));
+  HD_TRY(hdapi_kernel_code(k, CODE_DENSE, &code));
+  keep_kernel(k);
+  *out = k;
+  return HD_OK;
+}
+
+static HdKernel *find_made(HdModule *m, const char *name, HdDevice device) {
+  for (HdKernel *k = m->made; k; k = k->next)
+    if (k->device.kind == device.kind && k->device.index == device.index && strcmp(k->of->sig.kernel, name) == 0)
+      return k;
+  return NULL;
 }
 
 static HdStatus module_kernel(HdModule *m, const char *name, HdDevice device, HdKernel **out) {
   RtDevice *rt;
   if (!name || !out) return hdb_fail(&m->ctx->err, HD_ERR_ARG, name ? "out" : "name", "it is NULL");
   HD_TRY(hdapi_device(m->ctx, device, "device", &rt));
-  for (HdKernel *k = m->made; k; k = k->next) {
-    if (k->device.kind != device.kind || k->device.index != device.index || strcmp(k->of->sig.kernel, name) != 0)
-      continue;
-    *out = k;
+  HdKernel *made = find_made(m, name, device);
+  if (made) {
+    *out = made;
     return HD_OK;
   }
   for (uint32_t i = 0; i < m->nkernels; i++)
@@ -498,6 +544,96 @@ HdStatus hd_module_kernel(HdModule *module, const char *name, HdDevice device, H
   if (!module) return HD_ERR_ARG;
   hdapi_begin(module->ctx);
   return hdapi_end(module->ctx, "hd_module_kernel", module_kernel(module, name, device, out));
+}
+
+/* --- all kernels, several at once --- */
+
+enum { AT_ONCE = 32 }; /* kernels whose memory is held at one time */
+
+typedef struct Batch {
+  uint32_t n;
+  CodeJob *jobs[AT_ONCE]; /* to translate */
+  CodeJob job[AT_ONCE];
+  HdError err[AT_ONCE];
+} Batch;
+
+/* On any thread; the context's allocator is the caller's, so the arena here is of the system's memory. */
+static void translate_item(void *batch, int64_t i) {
+  CodeJob *j = ((Batch *)batch)->jobs[i];
+  jmp_buf jb, *outer = j->scratch.on_oom;
+  volatile HdStatus status = HD_ERR_NOMEM;
+  HDB_GUARD(&j->scratch, jb) status = translate(j);
+  else status = hdb_fail(j->err, HD_ERR_NOMEM, "", "the system has no more");
+  j->scratch.on_oom = outer;
+  j->status = status;
+}
+
+/* Keep the first failure of all. */
+static void note_failure(HdContext *ctx, HdStatus status, HdStatus *first, HdError *kept) {
+  if (status == HD_OK || *first != HD_OK) return;
+  *first = status;
+  *kept = ctx->err;
+}
+
+static void prepare_batch(Batch *b, HdModule *m, uint32_t from, uint32_t to, HdDevice device, RtDevice *rt) {
+  HdContext *ctx = m->ctx;
+  uint32_t n = 0;
+  for (uint32_t i = from; i < to; i++) {
+    if (find_made(m, m->kernels[i].sig.kernel, device)) continue;
+    CodeJob *j = &b->job[b->n];
+    *j = (CodeJob){.variant = CODE_DENSE, .w = {.mem = &ctx->mem}, .err = &b->err[b->n]};
+    hdb_arena_init(&j->scratch, &hdb_system_allocator);
+    j->status = start_kernel(m, &m->kernels[i], device, rt, &j->k);
+    if (j->status == HD_OK) j->status = hdapi_guard(ctx, &m->arena, &j->scratch, prepare, j);
+    if (j->status != HD_OK) *j->err = ctx->err;
+    if (j->status == HD_OK && !j->hit) b->jobs[n++] = j;
+    b->n++;
+  }
+  hdrt_threads_run(ctx->threads, n, true, translate_item, b);
+}
+
+static void finish_batch(Batch *b, HdModule *m, HdStatus *first, HdError *kept) {
+  for (uint32_t i = 0; i < b->n; i++) {
+    CodeJob *j = &b->job[i];
+    HdStatus status = j->status;
+    if (status != HD_OK) m->ctx->err = *j->err;
+    if (status == HD_OK && !j->hit) status = hdapi_guard(m->ctx, &m->arena, &j->scratch, finish_job, j);
+    if (*first != HD_OK) hdapi_begin(m->ctx); /* the record that counts keeps its file's name */
+    if (j->k) status = end_job(j, status);
+    if (status == HD_OK) keep_kernel(j->k);
+    note_failure(m->ctx, status, first, kept);
+  }
+}
+
+static HdStatus compile_all(HdModule *m, HdDevice device) {
+  HdContext *ctx = m->ctx;
+  RtDevice *rt;
+  HdStatus first = HD_OK;
+  HdError kept = {0};
+  HD_TRY(hdapi_device(ctx, device, "device", &rt));
+  Batch *b = ctx->mem.resize(ctx->mem.user, NULL, 0, sizeof *b);
+  if (!b) return hdb_fail(&ctx->err, HD_ERR_NOMEM, "", "%zu bytes to compile", sizeof *b);
+  for (uint32_t i = 0; i < m->nkernels; i += AT_ONCE) {
+    b->n = 0;
+    prepare_batch(b, m, i, m->nkernels - i < AT_ONCE ? m->nkernels : i + AT_ONCE, device, rt);
+    finish_batch(b, m, &first, &kept);
+  }
+  ctx->mem.resize(ctx->mem.user, b, sizeof *b, 0);
+  if (first != HD_OK) ctx->err = kept;
+  return first;
+}
+
+static HdStatus interpret_all(HdModule *m, HdDevice device) {
+  HdKernel *k;
+  for (uint32_t i = 0; i < m->nkernels; i++) HD_TRY(module_kernel(m, m->kernels[i].sig.kernel, device, &k));
+  return HD_OK;
+}
+
+HdStatus hd_module_compile(HdModule *module, HdDevice device) {
+  if (!module) return HD_ERR_ARG;
+  hdapi_begin(module->ctx);
+  HdStatus status = device.kind == HD_DEVICE_INTERP ? interpret_all(module, device) : compile_all(module, device);
+  return hdapi_end(module->ctx, "hd_module_compile", status);
 }
 
 /* --- facts --- */

@@ -64,6 +64,12 @@ HD_API HdStatus hd_module_struct(HdModule *module, const char *name, HdType *out
  *            HD_ERR_COMPILE; HD_ERR_LLVM. */
 HD_API HdStatus hd_module_kernel(HdModule *module, const char *name, HdDevice device, HdKernel **out);
 
+/* Compile all kernels for a device, several at once on the context's threads, whose memory for it is the system's. The code is
+ * the same as hd_module_kernel makes, which finds it made.
+ *
+ * Errors     as hd_module_kernel, of the first kernel in the source's order that cannot be compiled; the others are. */
+HD_API HdStatus hd_module_compile(HdModule *module, HdDevice device);
+
 /* What a stage of the compiler makes of the module, as text or bytes. */
 typedef enum HdEmit {
   HD_EMIT_IR = 1, /* as the front end left it                                     */

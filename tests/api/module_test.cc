@@ -1,6 +1,9 @@
 // tests/api/module_test.cc -- loading, what the cache remembers of it, and looking at the stages.
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "api_fixture.h"
@@ -55,6 +58,78 @@ TEST_F(Module, ListsItsKernels) {
   HdType t;
   expect_error(HD_ERR_NOT_FOUND, hd_module_struct(m, "S", &t), "hd_module_struct", "name", "'S'");
   EXPECT_EQ(hd_module_kernel(nullptr, "a", cpu, &k), HD_ERR_ARG);
+}
+
+std::string twelve() {
+  std::string text;
+  for (int i = 0; i < 12; i++)
+    text +=
+        "kernel k" + std::to_string(i) + "(f32 x[]) { let i = tid(); x[i] = sin(x[i]) + " + std::to_string(i) + "; }\n";
+  return text;
+}
+
+TEST_F(Module, CompilesAllKernelsAtOnceToTheSameCode) {
+  auto objects = [&](bool at_once) {
+    std::vector<std::string> out;
+    Folder other;
+    HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
+    HdContext *c;
+    HdModule *m;
+    std::string text = twelve();
+    o.threads = 3;
+    o.cache_dir = other.path.c_str();
+    EXPECT_EQ(hd_context_new(&o, &c), HD_OK);
+    EXPECT_EQ(hd_module_load_source(c, "twelve.hd", text.data(), text.size(), nullptr, &m), HD_OK);
+    if (at_once) { EXPECT_EQ(hd_module_compile(m, cpu), HD_OK); }
+    for (int i = 0; i < 12; i++) {
+      HdKernel *k;
+      EXPECT_EQ(hd_module_kernel(m, ("k" + std::to_string(i)).c_str(), cpu, &k), HD_OK);
+      EXPECT_FALSE(hd_kernel_from_cache(k));
+      EXPECT_GT(hd_kernel_times(k).llvm_emit, 0);
+    }
+    if (at_once) { EXPECT_EQ(hd_module_compile(m, cpu), HD_OK); }
+    hd_module_free(m);
+    hd_context_free(c);
+    for (const auto &e : std::filesystem::recursive_directory_iterator(other.path)) {
+      if (!e.is_regular_file()) continue;
+      std::ifstream in(e.path(), std::ios::binary);
+      out.push_back(e.path().filename().string() + std::string(std::istreambuf_iterator<char>(in), {}));
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  std::vector<std::string> serial = objects(false), at_once = objects(true);
+  EXPECT_GE(serial.size(), 12u);
+  EXPECT_TRUE(serial == at_once);
+}
+
+TEST_F(Module, CompilesAllKernelsThatCanBeAndTellsOfTheFirstThatCannot) {
+  HdModule *m = source("kernel a(f32 x[]) { x[tid()] = 1; }\n"
+                       "@group(64) kernel b(i32 o[]) { if (tid() > 3) barrier(); o[tid()] = 1; }\n"
+                       "kernel c(f32 x[]) { x[tid()] = 7; }\n"
+                       "@group(64) kernel d(i32 o[]) { if (tid() > 5) barrier(); o[tid()] = 1; }\n"
+                       "kernel e(f32 x[]) { x[tid()] = 8; }\n");
+  HdKernel *k;
+  std::string want;
+  EXPECT_NE(hd_module_kernel(m, "b", cpu, &k), HD_OK);
+  want = hd_context_error(ctx)->detail;
+  for (int again = 0; again < 2; again++) {
+    EXPECT_NE(hd_module_compile(m, cpu), HD_OK);
+    EXPECT_EQ(want, hd_context_error(ctx)->detail);
+    EXPECT_EQ(hd_context_error(ctx)->where.line, 2);
+    EXPECT_STREQ(hd_context_error(ctx)->where.file, "test.hd");
+    EXPECT_STREQ(hd_context_error(ctx)->call, "hd_module_compile");
+  }
+  log.clear();
+  for (const char *name : {"a", "c", "e"}) EXPECT_EQ(hd_module_kernel(m, name, cpu, &k), HD_OK);
+  EXPECT_TRUE(log.empty());
+  EXPECT_EQ(hd_module_compile(nullptr, cpu), HD_ERR_ARG);
+  expect_error(HD_ERR_DEVICE, hd_module_compile(m, {HD_DEVICE_CPU, 7}), "hd_module_compile", "device", "");
+}
+
+TEST_F(Module, CompilesAllKernelsForTheInterpreter) {
+  HdModule *m = source(twelve());
+  EXPECT_EQ(hd_module_compile(m, interp), HD_OK) << error();
 }
 
 TEST_F(Module, TellsWhereSourceIsWrong) {
