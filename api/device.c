@@ -113,7 +113,7 @@ static HdStatus find_device(HdContext *ctx, const char *name, HdDevice *out) {
     return HD_OK;
   }
   const ApiCuda *c = gpus(ctx);
-  for (int32_t i = 0; i < c->count; i++) {
+  for (int32_t i = 0; i < c->count && *name; i++) { /* a driver may not know a UUID or an address: it is "" then */
     const CudaDevice *d = &c->device[i];
     if (strcmp(name, d->name) != 0 && strcasecmp(name, d->uuid) != 0 && strcasecmp(name, d->pci) != 0) continue;
     *out = device_number(API_NHOST + i);

@@ -137,6 +137,31 @@ TEST_F(Gpu, GivesBackWhatItKeepsBeforeItIsFull) {
   EXPECT_EQ(hd_array_new(ctx, gpu, hd_type_scalar(HD_U8), 1, &huge, &a), HD_ERR_NOMEM);
 }
 
+TEST_F(Gpu, IsFoundByItsUuidAndItsAddress) {
+  Open("devices=2,sm=90");
+  HdDevice second, found;
+  HdDeviceInfo info;
+  ASSERT_EQ(hd_device_find(ctx, "cuda:1", &second), HD_OK);
+  ASSERT_EQ(hd_device_info(ctx, second, &info), HD_OK);
+  std::string lower = info.uuid;
+  for (char &c : lower) c = char(tolower(c));
+  for (const std::string &name : {std::string(info.uuid), lower, std::string(info.pci)}) {
+    ASSERT_EQ(hd_device_find(ctx, name.c_str(), &found), HD_OK) << Why();
+    EXPECT_EQ(found.index, second.index) << name;
+    EXPECT_EQ(found.kind, second.kind) << name;
+  }
+  EXPECT_EQ(hd_device_find(ctx, "GPU-0", &found), HD_ERR_NOT_FOUND) << "a part of one";
+}
+
+TEST_F(Gpu, WithoutUuidIsNotFoundByNoName) {
+  Open("cuDeviceGetUuid_v2@1=801;cuDeviceGetPCIBusId@1=801");
+  HdDeviceInfo info;
+  HdDevice found;
+  ASSERT_EQ(hd_device_info(ctx, gpu, &info), HD_OK);
+  ASSERT_STREQ(info.uuid, "");
+  EXPECT_EQ(hd_device_find(ctx, "", &found), HD_ERR_NOT_FOUND);
+}
+
 TEST_F(Gpu, CopiesBetweenTwoDevices) {
   for (const char *config : {"devices=2,sm=90,peer=all", "devices=2,sm=90,peer=none"}) {
     Open(config);
