@@ -1,7 +1,8 @@
 /* heddle/graph.h -- launches, copies and clears that were checked once, to be done again and again.
  *
  * A graph is made by giving work to a stream that keeps it instead of doing it. Doing it all again costs one call: nothing
- * is checked, compiled or looked up any more.
+ * is checked, compiled or looked up any more. A graph of one launch is a prepared launch: hd_graph_set_args gives it other
+ * scalars and arrays, which costs about as much as hd_launch (docs/performance.md), and it is done as often as wanted.
  */
 #ifndef HEDDLE_GRAPH_H
 #define HEDDLE_GRAPH_H
