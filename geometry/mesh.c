@@ -34,6 +34,11 @@ struct HdMesh {
   HdKernel *samples[NSIGNS], *lines[NSIGNS];
 };
 
+typedef struct Groups { /* of faces; NULL, 0: none */
+  const HdArray *of;
+  int32_t count;
+} Groups;
+
 /* --- what is given --- */
 
 static HdStatus check_faces(HdContext *ctx, int64_t npoints, int64_t nfaces, const int32_t faces[]) {
@@ -129,20 +134,20 @@ static HdStatus find_neighbours(HdMesh *m, const float points[], const int32_t f
 }
 
 /* With the points and faces on the host. */
-static HdStatus start(HdMesh *m, float points[], int32_t faces[]) {
+static HdStatus start(HdMesh *m, const char *call, const Groups *groups, float points[], int32_t faces[]) {
   HD_TRY(hdgeo_read(m->ctx, m->stream, m->points, points));
   HD_TRY(hdgeo_read(m->ctx, m->stream, m->faces, faces));
   HD_TRY(check_faces(m->ctx, m->npoints, m->nfaces, faces));
   count_faces(m, points, faces);
   if (m->options.signs) HD_TRY(find_neighbours(m, points, faces));
   HD_TRY(boxes(m));
-  HD_TRY(hd_bvh_new(m->ctx, m->stream, &m->options.bvh, m->low, m->high, &m->bvh));
+  HD_TRY(hdgeo_bvh_new(m->ctx, m->stream, call, &m->options.bvh, m->low, m->high, groups->of, groups->count, &m->bvh));
   int64_t nclusters = m->options.signs ? hdgeo_bvh_nodes(m->bvh).length[0] : 0;
   HD_TRY(hd_array_zeros(m->ctx, hd_stream_device(m->stream), hd_type_struct(CLUSTER), 1, &nclusters, &m->clusters));
   return derive(m);
 }
 
-static HdStatus make(HdMesh *m, HdArray points, HdArray faces) {
+static HdStatus make(HdMesh *m, const char *call, const Groups *groups, HdArray points, HdArray faces) {
   HD_TRY(hdhost_load(m->ctx, "geometry/mesh_build.hd", hdgeo_source("mesh_build"), hd_stream_device(m->stream),
                      kernel_names, &m->module, m->kernel));
   HD_TRY(make_arrays(m));
@@ -151,36 +156,49 @@ static HdStatus make(HdMesh *m, HdArray points, HdArray faces) {
   size_t points_size = (size_t)m->npoints * 12, size = points_size + (size_t)m->nfaces * 12 + 1;
   char *memory = hdhost_alloc(m->ctx, size);
   if (!memory) return hd_context_fail(m->ctx, HD_ERR_NOMEM, "hd_mesh_new", "", "");
-  HdStatus status = start(m, (float *)memory, (int32_t *)(memory + points_size));
+  HdStatus status = start(m, call, groups, (float *)memory, (int32_t *)(memory + points_size));
   hdhost_release(m->ctx, memory, size);
   return status;
 }
 
 /* --- the public calls --- */
 
-HdStatus hd_mesh_new(HdContext *ctx, HdStream *stream, const HdMeshOptions *options, HdArray points, HdArray faces,
-                     HdMesh **out) {
+static HdStatus mesh_new(HdContext *ctx, HdStream *stream, const char *call, const HdMeshOptions *options,
+                         HdArray points, HdArray faces, const Groups *groups, HdMesh **out) {
+  HD_TRY(hdgeo_check_new(ctx, stream, call, out));
   HdMeshOptions defaults = HD_MESH_OPTIONS_INIT;
-  HD_TRY(hdgeo_check(ctx, stream, "hd_mesh_new", "points", points, hd_type_vec(HD_F32, 3)));
-  HD_TRY(hdgeo_check(ctx, stream, "hd_mesh_new", "faces", faces, hd_type_vec(HD_I32, 3)));
-  if (faces.length[0] > GEO_MOST) return hd_context_fail(ctx, HD_ERR_SHAPE, "hd_mesh_new", "faces", "more than 2^28");
-  if (points.length[0] >= INT32_MAX)
-    return hd_context_fail(ctx, HD_ERR_SHAPE, "hd_mesh_new", "points", "more than 2^31 - 2");
+  HD_TRY(hdgeo_check(ctx, stream, call, "points", points, hd_type_vec(HD_F32, 3)));
+  HD_TRY(hdgeo_check(ctx, stream, call, "faces", faces, hd_type_vec(HD_I32, 3)));
+  if (faces.length[0] > GEO_MOST) return hd_context_fail(ctx, HD_ERR_SHAPE, call, "faces", "more than 2^28");
+  if (points.length[0] >= INT32_MAX) return hd_context_fail(ctx, HD_ERR_SHAPE, call, "points", "more than 2^31 - 2");
+  if (groups->of) HD_TRY(hdgeo_check_group(ctx, stream, call, *groups->of, faces));
   HdMesh *m = hdhost_alloc(ctx, sizeof *m);
-  if (!m) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_mesh_new", "", "");
+  if (!m) return hd_context_fail(ctx, HD_ERR_NOMEM, call, "", "");
   m->ctx = ctx;
   m->stream = stream;
   m->options = options ? *options : defaults;
   m->npoints = points.length[0];
   m->nfaces = faces.length[0];
   m->report = (HdMeshReport){0, 0, -1, -1, -1};
-  HdStatus status = make(m, points, faces);
+  HdStatus status = make(m, call, groups, points, faces);
   if (status == HD_OK)
     *out = m;
   else
     hd_mesh_free(m);
   return status;
 }
+
+HdStatus hd_mesh_new(HdContext *ctx, HdStream *stream, const HdMeshOptions *options, HdArray points, HdArray faces,
+                     HdMesh **out) {
+  return mesh_new(ctx, stream, "hd_mesh_new", options, points, faces, &(const Groups){NULL, 0}, out);
+}
+
+HdStatus hd_mesh_new_groups(HdContext *ctx, HdStream *stream, const HdMeshOptions *options, HdArray points,
+                            HdArray faces, HdArray group, int32_t ngroups, HdMesh **out) {
+  return mesh_new(ctx, stream, "hd_mesh_new_groups", options, points, faces, &(const Groups){&group, ngroups}, out);
+}
+
+HdArray hd_mesh_roots(const HdMesh *m) { return hd_bvh_roots(m->bvh); }
 
 void hd_mesh_free(HdMesh *m) {
   if (!m) return;

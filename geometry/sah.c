@@ -2,7 +2,7 @@
  *
  * Wald, "On fast Construction of SAH-based Bounding Volume Hierarchies", RT 2007: at each node the centres fall into bins along
  * each axis, and the cut between bins with the least expected cost wins. Where the heuristic has no say (all centres in one
- * place), or would make the tree deeper than GEO_DEPTH, primitives are halved by number.
+ * place), or would make the tree deeper than it may be, primitives are halved by number.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct Bin {
 } Bin;
 
 typedef struct Builder {
-  int32_t n, leaf;
+  int32_t n, leaf, most; /* levels */
   const float *lo, *hi;
   float *center; /* (n x 3) */
   int32_t *order;
@@ -138,7 +138,7 @@ static int32_t build(Builder *b) {
     if (t.depth > b->depth) b->depth = t.depth;
     int32_t middle = split(b, &t, false);
     int32_t most = middle - t.first > t.end - middle ? middle - t.first : t.end - middle;
-    if (t.depth + levels(most, b->leaf) > GEO_DEPTH) middle = split(b, &t, true);
+    if (t.depth + levels(most, b->leaf) > b->most) middle = split(b, &t, true);
     const int32_t bound[3] = {t.first, middle, t.end};
     int32_t child[2];
     for (int k = 0; k < 2; k++) {
@@ -152,10 +152,10 @@ static int32_t build(Builder *b) {
   return b->nnodes;
 }
 
-int32_t hdgeo_sah(HdContext *ctx, int32_t n, const float lo[], const float hi[], int32_t leaf, int32_t order[],
-                  GeoNode nodes[], int32_t *depth) {
+int32_t hdgeo_sah(HdContext *ctx, int32_t n, const float lo[], const float hi[], int32_t leaf, int32_t most,
+                  int32_t order[], GeoNode nodes[], int32_t *depth) {
   size_t bytes = (size_t)(n ? n : 1) * 3 * sizeof(float);
-  Builder b = {.n = n, .leaf = leaf, .lo = lo, .hi = hi, .order = order, .nodes = nodes, .depth = 1};
+  Builder b = {.n = n, .leaf = leaf, .most = most, .lo = lo, .hi = hi, .order = order, .nodes = nodes, .depth = 1};
   b.center = hdhost_alloc(ctx, bytes);
   if (!b.center) return -1;
   for (int32_t i = 0; i < n; i++) {

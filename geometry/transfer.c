@@ -19,6 +19,13 @@ HdStatus hdgeo_write(HdContext *ctx, HdStream *stream, const void *from, HdArray
   return copy(ctx, stream, to, (void *)from, false);
 }
 
+HdStatus hdgeo_check_new(HdContext *ctx, const HdStream *stream, const char *call, const void *out) {
+  if (!ctx) return HD_ERR_ARG;
+  if (!stream) return hd_context_fail(ctx, HD_ERR_ARG, call, "stream", "it is NULL");
+  if (!out) return hd_context_fail(ctx, HD_ERR_ARG, call, "out", "it is NULL");
+  return HD_OK;
+}
+
 HdStatus hdgeo_check(HdContext *ctx, HdStream *stream, const char *call, const char *arg, HdArray a, HdType type) {
   HdDevice device = hd_stream_device(stream);
   if (a.ndim != 1) return hd_context_fail(ctx, HD_ERR_SHAPE, call, arg, "wanted an array of one axis");
@@ -27,5 +34,16 @@ HdStatus hdgeo_check(HdContext *ctx, HdStream *stream, const char *call, const c
                            type.scalar == HD_F32 ? "wanted elements vec<f32, 3>" : "wanted elements vec<i32, 3>");
   if (a.device.kind != device.kind || a.device.index != device.index)
     return hd_context_fail(ctx, HD_ERR_DEVICE, call, arg, "it is not on the stream's device");
+  return HD_OK;
+}
+
+HdStatus hdgeo_check_group(HdContext *ctx, HdStream *stream, const char *call, HdArray group, HdArray of) {
+  HdDevice device = hd_stream_device(stream);
+  if (group.ndim != 1 || of.ndim != 1 || group.length[0] != of.length[0])
+    return hd_context_fail(ctx, HD_ERR_SHAPE, call, "group", "wanted one number for each");
+  if (!hd_type_equal(group.type, hd_type_scalar(HD_I32)))
+    return hd_context_fail(ctx, HD_ERR_TYPE, call, "group", "wanted elements i32");
+  if (group.device.kind != device.kind || group.device.index != device.index)
+    return hd_context_fail(ctx, HD_ERR_DEVICE, call, "group", "it is not on the stream's device");
   return HD_OK;
 }

@@ -34,10 +34,19 @@ typedef struct HdBvhOptions {
  * Errors     HD_ERR_TYPE, HD_ERR_SHAPE, HD_ERR_DEVICE, HD_ERR_ARG name what is wrong; more than 2^28 boxes are HD_ERR_SHAPE. */
 HD_API HdStatus hd_bvh_new(HdContext *ctx, HdStream *stream, const HdBvhOptions *options, HdArray low, HdArray high,
                            HdBvh **out);
+/* The same over several groups, 0 to ngroups - 1, as of environments: group[i] is that of box i (n x i32). A walk that begins at a
+ * group's root (`i32 root[]`; lib/geometry/bvh_groups.hd) meets no other group; one from the tree's meets all. Groups stay as they
+ * are made, through refits and rebuilds. Some may be empty.
+ *
+ * Order      waits for the stream.
+ * Errors     HD_ERR_ARG names the first box whose group is not there, or for ngroups that are not 1 to 2^20. */
+HD_API HdStatus hd_bvh_new_groups(HdContext *ctx, HdStream *stream, const HdBvhOptions *options, HdArray low, HdArray high,
+                                  HdArray group, int32_t ngroups, HdBvh **out);
+HD_API HdArray  hd_bvh_roots(const HdBvh *b); /* (ngroups x i32), lent as the arguments are; without groups of length 0 */
 HD_API void     hd_bvh_free(HdBvh *b); /* NULL is fine */
 /* Boxes that moved, in the same number: the tree keeps its form. On the device, in stream order. */
 HD_API HdStatus hd_bvh_refit(HdBvh *b, HdArray low, HdArray high);
-/* Boxes of any number: the tree is made anew, as by hd_bvh_new. */
+/* Boxes of any number, with groups in the same: the tree is made anew, as by hd_bvh_new. */
 HD_API HdStatus hd_bvh_rebuild(HdBvh *b, HdArray low, HdArray high);
 /* The tree as the arguments for a parameter of type Bvh: HD_BVH_ARGS of them, which is what it returns. Lent until the next
  * rebuild or the end. */
@@ -75,6 +84,10 @@ typedef struct HdMeshReport {
  *            hd_bvh_new. */
 HD_API HdStatus hd_mesh_new(HdContext *ctx, HdStream *stream, const HdMeshOptions *options, HdArray points, HdArray faces,
                             HdMesh **out);
+/* The same over several groups of faces, as hd_bvh_new_groups has them. */
+HD_API HdStatus hd_mesh_new_groups(HdContext *ctx, HdStream *stream, const HdMeshOptions *options, HdArray points, HdArray faces,
+                                   HdArray group, int32_t ngroups, HdMesh **out);
+HD_API HdArray  hd_mesh_roots(const HdMesh *m);
 HD_API void     hd_mesh_free(HdMesh *m); /* NULL is fine */
 /* Points that moved, in the same number. On the device, in stream order; until then queries see the old ones. Which points are
  * in one place stays as it was. */

@@ -20,7 +20,7 @@
 
 // All that return a status, free something or build IR.
 #define CALLS(X)                                                                                                                                       \
-  X(hd_algorithms_new)                                                                                                                                 \
+  X(hd_bvh_new_groups) X(hd_mesh_new_groups) X(hd_algorithms_new)                                                                                      \
   X(hd_algorithms_free)                                                                                                                                \
   X(hd_sort_keys)                                                                                                                                      \
   X(hd_sort_pairs) X(hd_scan) X(hd_reduce) X(hd_dot) X(hd_matmul) X(hd_fft) X(hd_run_lengths) X(hd_compact) X(                                         \

@@ -1,0 +1,174 @@
+// tests/geometry/bvh_groups_test.cc -- trees over groups: a walk from a group's root meets what looking at its boxes finds.
+#include <algorithm>
+
+#include "geometry_fixture.h"
+
+namespace {
+
+using namespace geo;
+
+constexpr int kRoom = 1024;
+// Kind 0, 1, 2: boxes, rays, balls. Those in group g of each, or with g < 0 in all.
+const char kWalk[] = "kernel k(Bvh b, i32 roots[], vec3 lo[], vec3 hi[], i32 group[], i32 out[]) {\n"
+                     "  let i = tid(); var at = i * 1024; let g = group[i]; let r = g < 0 ? 0 : bvh_root(roots, g);\n"
+                     "  var q = bvh_box(b, lo[i], hi[i], r);\n"
+                     "  while (true) { let p = bvh_next(b, q); out[at] = p; if (p < 0) break; at++; } }";
+const char kCounts[] = "kernel k(Bvh b, i32 roots[], vec3 lo[], vec3 hi[], i32 group[], i32 out[]) {\n"
+                       "  let i = tid(); let r = bvh_root(roots, group[i]); var n = 0; var sum = 0;\n"
+                       "  var q = bvh_ray(b, lo[i], hi[i] - lo[i], 1, r);\n"
+                       "  while (true) { let p = bvh_next(b, q); if (p < 0) break; n += 1; sum += p; }\n"
+                       "  var s = bvh_point(b, lo[i], 0.3, r);\n"
+                       "  while (true) { let p = bvh_next(b, s); if (p < 0) break; n += 1000; sum += p; }\n"
+                       "  out[2 * i] = n; out[2 * i + 1] = sum; }";
+
+struct World {
+  std::vector<V> low, high;
+  std::vector<int32_t> group;
+};
+
+class BvhGroups : public Geometry {
+protected:
+  World Boxes(int n, int ngroups) {
+    World w;
+    for (int i = 0; i < n; i++) {
+      V c = Point(), h = {std::fabs(U()) * 0.1f, std::fabs(U()) * 0.1f, std::fabs(U()) * 0.1f};
+      w.low.push_back(c - h);
+      w.high.push_back(c + h);
+      int g = int(gen_() % unsigned(ngroups));
+      w.group.push_back(g % 5 == 3 ? 0 : g); // some are empty, one is large
+    }
+    return w;
+  }
+  HdBvh *Tree(Place &p, const World &w, int ngroups, HdBvhBuilder builder, int leaf) {
+    HdBvhOptions o = {builder, leaf};
+    HdBvh *b = nullptr;
+    EXPECT_EQ(hd_bvh_new_groups(p.ctx, p.stream, &o, p.New(w.low), p.New(w.high),
+                                p.New(hd_type_scalar(HD_I32), w.group), ngroups, &b),
+              HD_OK)
+        << p.Why();
+    return b;
+  }
+  std::vector<int32_t> Ask(Place &p, HdBvh *b, const char *text, const std::vector<V> &lo, const std::vector<V> &hi,
+                           const std::vector<int32_t> &group, int per) {
+    HdArray roots = hd_bvh_roots(b), x = p.New(lo), y = p.New(hi), g = p.New(hd_type_scalar(HD_I32), group);
+    HdArray out = p.New(hd_type_scalar(HD_I32), int64_t(lo.size()) * per);
+    p.Run(p.Kernel(text), int64_t(lo.size()),
+          p.Args(b, {hd_arg_array(&roots), hd_arg_array(&x), hd_arg_array(&y), hd_arg_array(&g), hd_arg_array(&out)}));
+    return p.Get<int32_t>(out);
+  }
+  // A walk gives all of the group whose boxes are met, each once, and none of another group.
+  void ExpectRight(Place &p, HdBvh *b, const World &w, int ngroups) {
+    const int n = 100;
+    std::vector<V> lo = Points(n), hi;
+    std::vector<int32_t> group;
+    for (int i = 0; i < n; i++) {
+      hi.push_back(lo[size_t(i)] + V{0.3f, 0.5f, 0.4f});
+      group.push_back(i % 10 == 9 ? -1 : int(gen_() % unsigned(ngroups + 1))); // the last one is not there
+    }
+    std::vector<int32_t> flat = Ask(p, b, kWalk, lo, hi, group, kRoom);
+    for (size_t i = 0; i < n; i++) {
+      std::vector<int32_t> got;
+      for (size_t k = i * kRoom; flat[k] >= 0; k++) got.push_back(flat[k]);
+      std::sort(got.begin(), got.end());
+      EXPECT_EQ(std::adjacent_find(got.begin(), got.end()), got.end());
+      for (int32_t q : got) ASSERT_TRUE(group[i] < 0 || w.group[size_t(q)] == group[i]) << q;
+      for (size_t q = 0; q < w.low.size(); q++) {
+        V l = w.low[q], h = w.high[q];
+        bool met =
+            l.x <= hi[i].x && lo[i].x <= h.x && l.y <= hi[i].y && lo[i].y <= h.y && l.z <= hi[i].z && lo[i].z <= h.z;
+        if (met && (group[i] < 0 || w.group[q] == group[i])) {
+          ASSERT_TRUE(std::binary_search(got.begin(), got.end(), int32_t(q))) << i << " " << q;
+        }
+      }
+    }
+  }
+};
+
+TEST_F(BvhGroups, WalksStayInTheirGroupAndMissNothing) {
+  Place p("cpu");
+  for (HdBvhBuilder builder : {HD_BVH_SAH, HD_BVH_MORTON})
+    for (int leaf : {1, 4, 7})
+      for (auto [n, ngroups] : {std::pair{600, 1}, {600, 7}, {600, 100}, {50, 400}, {1, 1}, {3, 3}, {0, 2}}) {
+        World w = Boxes(n, ngroups);
+        HdBvh *b = Tree(p, w, ngroups, builder, leaf);
+        ASSERT_NE(b, nullptr);
+        ExpectRight(p, b, w, ngroups);
+        World moved = Boxes(n, ngroups); // the groups stay
+        moved.group = w.group;
+        GEO_OK(p, hd_bvh_refit(b, p.New(moved.low), p.New(moved.high)));
+        ExpectRight(p, b, moved, ngroups);
+        GEO_OK(p, hd_bvh_rebuild(b, p.New(w.low), p.New(w.high)));
+        ExpectRight(p, b, w, ngroups);
+        EXPECT_LE(hd_bvh_depth(b), 54);
+        hd_bvh_free(b);
+      }
+}
+
+TEST_F(BvhGroups, HaveTheSameBitsEverywhere) {
+  World w = Boxes(300, 12);
+  std::vector<V> lo = Points(50), hi = Points(50);
+  std::vector<int32_t> group;
+  for (int i = 0; i < 50; i++) group.push_back(i % 13);
+  for (HdBvhBuilder builder : {HD_BVH_SAH, HD_BVH_MORTON})
+    SameEverywhere([&](Place &p) {
+      HdBvh *b = Tree(p, w, 12, builder, 4);
+      auto got = Ask(p, b, kCounts, lo, hi, group, 2);
+      hd_bvh_free(b);
+      return got;
+    });
+}
+
+TEST_F(BvhGroups, RefuseGroupsThatAreNotThere) {
+  Place p("cpu");
+  World w = Boxes(10, 4);
+  HdArray lo = p.New(w.low), hi = p.New(w.high), g = p.New(hd_type_scalar(HD_I32), w.group);
+  HdBvh *b = nullptr;
+  EXPECT_EQ(hd_bvh_new_groups(p.ctx, p.stream, nullptr, lo, hi, g, 0, &b), HD_ERR_ARG);
+  EXPECT_EQ(hd_bvh_new_groups(p.ctx, p.stream, nullptr, lo, hi, p.New(hd_type_scalar(HD_I32), 9), 4, &b), HD_ERR_SHAPE);
+  EXPECT_EQ(hd_bvh_new_groups(p.ctx, p.stream, nullptr, lo, hi, p.New(hd_type_scalar(HD_F32), 10), 4, &b), HD_ERR_TYPE);
+  w.group[6] = 4;
+  EXPECT_EQ(hd_bvh_new_groups(p.ctx, p.stream, nullptr, lo, hi, p.New(hd_type_scalar(HD_I32), w.group), 4, &b),
+            HD_ERR_ARG);
+  EXPECT_NE(p.Why().find("group[6]"), std::string::npos) << p.Why();
+  EXPECT_EQ(b, nullptr);
+}
+
+TEST_F(BvhGroups, AndTreesWithoutThemRefuseNull) {
+  Place p("cpu");
+  HdArray lo = p.New(std::vector<V>{{0, 0, 0}}), faces = p.New(hd_type_vec(HD_I32, 3), 1);
+  HdArray g = p.New(hd_type_scalar(HD_I32), 1);
+  HdBvh *b = nullptr;
+  HdMesh *m = nullptr;
+  EXPECT_EQ(hd_bvh_new(p.ctx, p.stream, nullptr, lo, lo, nullptr), HD_ERR_ARG);
+  EXPECT_EQ(hd_bvh_new_groups(p.ctx, p.stream, nullptr, lo, lo, g, 1, nullptr), HD_ERR_ARG);
+  EXPECT_NE(p.Why().find("out"), std::string::npos) << p.Why();
+  EXPECT_EQ(hd_bvh_new_groups(p.ctx, nullptr, nullptr, lo, lo, g, 1, &b), HD_ERR_ARG);
+  EXPECT_EQ(hd_bvh_new_groups(nullptr, p.stream, nullptr, lo, lo, g, 1, &b), HD_ERR_ARG);
+  EXPECT_EQ(hd_mesh_new(p.ctx, p.stream, nullptr, lo, faces, nullptr), HD_ERR_ARG);
+  EXPECT_EQ(hd_mesh_new_groups(p.ctx, p.stream, nullptr, lo, faces, g, 1, nullptr), HD_ERR_ARG);
+  EXPECT_EQ(hd_mesh_new_groups(p.ctx, nullptr, nullptr, lo, faces, g, 1, &m), HD_ERR_ARG);
+  EXPECT_EQ(hd_mesh_new_groups(nullptr, p.stream, nullptr, lo, faces, g, 1, &m), HD_ERR_ARG);
+}
+
+TEST_F(BvhGroups, OfAMeshAreAskedApart) {
+  Place p("cpu");
+  Shape s; // the same triangle, a step higher in each group
+  std::vector<int32_t> group;
+  for (int g = 0; g < 5; g++) {
+    for (V v : {V{0, 0, 0}, V{1, 0, 0}, V{0, 1, 0}}) s.points.push_back(v + V{0, 0, float(g)});
+    s.faces.push_back({3 * g, 3 * g + 1, 3 * g + 2});
+    group.push_back(4 - g);
+  }
+  HdMesh *m = nullptr;
+  GEO_OK(p, hd_mesh_new_groups(p.ctx, p.stream, nullptr, p.New(s.points), p.New(s.faces),
+                               p.New(hd_type_scalar(HD_I32), group), 5, &m));
+  HdArray roots = hd_mesh_roots(m), out = p.New(hd_type_scalar(HD_F32), 5);
+  p.Run(p.Kernel("kernel k(Mesh m, i32 roots[], f32 t[]) { let i = tid(); MeshHit h;\n"
+                 "  var q = bvh_ray(m.bvh, vec3(0.2, 0.2, -1), vec3(0, 0, 1), 100, bvh_root(roots, i));\n"
+                 "  while (mesh_next(m, q, h)) { t[i] = h.t; q.limit = h.t; } }"),
+        5, p.Args(m, {hd_arg_array(&roots), hd_arg_array(&out)}));
+  EXPECT_EQ(p.Get<float>(out), (std::vector<float>{5, 4, 3, 2, 1}));
+  hd_mesh_free(m);
+}
+
+} // namespace
