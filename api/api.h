@@ -40,6 +40,8 @@ struct HdContext {
   RtCache     cache;
   void      (*log)(void *user, HdLogLevel level, const char *message);
   void       *log_user;
+  void      (*print)(void *user, const char *text, size_t size); /* NULL: standard output */
+  void       *print_user;
   Arena       arena; /* texts that live as long as the context */
   CpuTarget   host;  /* triple NULL until it was asked for      */
   const char *cpu_text;
@@ -71,6 +73,8 @@ HdStatus    hdapi_host(HdContext *ctx, const CpuTarget **out); /* what this mach
 HdStatus    hdapi_llvm_id(HdContext *ctx, const char **out);
 /* Fill in the record from a stream's fault. */
 HdStatus    hdapi_fault(HdContext *ctx, const RtFaultCopy *f);
+/* Give what the stream's kernels printed to the context's function; the stream has no work. */
+void        hdapi_take_text(HdStream *s);
 /* HD_ERR_BUSY: the stream is keeping work for a graph. */
 HdStatus    hdapi_keeping(const HdStream *stream);
 

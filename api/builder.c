@@ -377,7 +377,8 @@ static bool see_all(HdBuilder *b, const char *call, int32_t n, IrValue *const ar
 }
 
 /* An instruction that is about to be built: does it keep the rules? `result` is NULL for none. */
-static bool keeps_rules(HdBuilder *b, IrOp op, int32_t n, IrValue **args, const IrType *result, int64_t imm) {
+static bool keeps_rules_of_text(HdBuilder *b, IrOp op, int32_t n, IrValue **args, const IrType *result, int64_t imm,
+                                const char *text) {
   IrValue value = {.type = result};
   IrValue *res = &value;
   IrInst i = {.op = op,
@@ -386,13 +387,17 @@ static bool keeps_rules(HdBuilder *b, IrOp op, int32_t n, IrValue **args, const 
               .nres = result ? 1 : 0,
               .res = &res,
               .imm = imm,
-              .text = "",
+              .text = text,
               .loc = b->b.loc,
               .region = b->b.at};
   value.def = &i;
   if (hdir_verify_inst(b->b.fn, &i, &b->err) == HD_OK) return true;
   if (b->err.status == HD_ERR_IR) b->err.status = HD_ERR_TYPE;
   return false;
+}
+
+static bool keeps_rules(HdBuilder *b, IrOp op, int32_t n, IrValue **args, const IrType *result, int64_t imm) {
+  return keeps_rules_of_text(b, op, n, args, result, imm, "");
 }
 
 static const IrType *pointer_to(HdBuilder *b, const IrType *elem, IrSpace space) {
@@ -700,6 +705,18 @@ static void build_assert(HdBuilder *b, IrValue *c, const char *message) {
   if (!message) mistake(b, HD_ERR_ARG, "hd_build_assert", "there is no message");
   if (broken(b) || !take(b, "hd_build_assert", 1, &c)) return;
   if (keeps_rules(b, IR_assert, 1, &c, NULL, 0)) hdir_assert(&b->b, c, message);
+}
+
+static void build_printf(HdBuilder *b, const char *format, int32_t n, IrValue *const given[]) {
+  const char *call = "hd_build_printf";
+  IrValue **args;
+  if (!format) mistake(b, HD_ERR_ARG, call, "there is no format");
+  if (broken(b) || !in_function(b, call) || !see_all(b, call, n, given, &args)) return;
+  if (keeps_rules_of_text(b, IR_print, n, args, NULL, 0, format)) hdir_printf(&b->b, format, (uint32_t)n, args);
+}
+
+void hd_build_printf(HdBuilder *b, const char *format, int32_t n, HdIrValue *const args[]) {
+  GUARD(b, build_printf(b, format, n, args));
 }
 
 void hd_build_assert(HdBuilder *b, HdIrValue *c, const char *message) { GUARD(b, build_assert(b, c, message)); }

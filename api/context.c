@@ -106,6 +106,8 @@ HdStatus hd_context_new(const HdContextOptions *options, HdContext **out) {
   ctx->mem = *mem;
   ctx->log = o->log;
   ctx->log_user = o->log_user;
+  ctx->print = o->print;
+  ctx->print_user = o->print_user;
   ctx->cuda.keep = o->gpu_keep;
   choose_ptxas(ctx, o->ptxas);
   hdb_arena_init(&ctx->arena, &ctx->mem);

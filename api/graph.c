@@ -55,6 +55,7 @@ static HdStatus graph_launch(HdGraph *graph, HdStream *stream) {
                     hdapi_device_name(graph->device),
                     stream->ctx == ctx ? hdapi_device_name(stream->device) : "another context");
   HD_TRY(hdrt_stream_graph(stream->rt, graph->rt, &ctx->err));
+  if (!stream->rt->async) hdapi_take_text(stream);
   if (!stream->rt->faulted) return HD_OK;
   HdStatus status = hdrt_stream_wait(stream->rt, &fault, &ctx->err);
   return fault.status != HD_OK ? hdapi_fault(ctx, &fault) : status;

@@ -27,7 +27,7 @@
 
 const char *hdapi_build_id(void) { return HEDDLE_BUILD_ID; }
 
-enum { RUNTIME_ABI = 1 }; /* of RtEntry, RtSpan, RtFault, RtGpuLaunch, RtGpuFault and the argument block */
+enum { RUNTIME_ABI = 2 }; /* of RtEntry, RtSpan, RtFault, RtGpuLaunch, RtGpuFault and the argument block */
 
 /* What the code of a GPU expects, and what the runtime gives it. */
 _Static_assert(sizeof(RtGpuLaunch) == PTX_LAUNCH_SIZE && offsetof(RtGpuLaunch, dim) == PTX_LAUNCH_DIM &&
@@ -42,6 +42,12 @@ _Static_assert(sizeof(RtGpuFault) == PTX_FAULT_SIZE && offsetof(RtGpuFault, stat
                    offsetof(RtGpuFault, index) == PTX_FAULT_INDEX && offsetof(RtGpuFault, limit) == PTX_FAULT_LIMIT &&
                    offsetof(RtGpuFault, tid) == PTX_FAULT_TID,
                "a fault");
+_Static_assert(sizeof(RtGpuPrinting) == PTX_PRINTING_SIZE && offsetof(RtGpuPrinting, printed) == PTX_PRINTING_AT &&
+                   offsetof(RtGpuPrinting, size) == PTX_PRINTING_ROOM &&
+                   offsetof(RtGpuPrinting, launch) == PTX_PRINTING_LAUNCH && sizeof(RtGpuPrinted) == 16 &&
+                   offsetof(RtGpuPrint, site) == PTX_PRINT_SITE && offsetof(RtGpuPrint, launch) == PTX_PRINT_LAUNCH &&
+                   offsetof(RtGpuPrint, tid) == PTX_PRINT_TID && sizeof(RtGpuPrint) == PTX_PRINT_VALUES,
+               "a printf");
 
 /* --- targets and options --- */
 
@@ -255,7 +261,7 @@ static HdStatus compile_ptx(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
   RtSite *sites = HDB_NEW_N(&j->scratch, RtSite, code.sites.n);
   for (uint32_t i = 0; i < code.sites.n; i++) {
     const PtxSite *s = &code.sites.at[i];
-    sites[i] = (RtSite){s->text ? s->text : "", s->file ? s->file : "", s->line, s->column};
+    sites[i] = (RtSite){s->text ? s->text : "", s->file ? s->file : "", s->line, s->column, s->prints};
   }
   *out = (RtArtifact){.sig = k->of->sig,
                       .kind = RT_CODE_PTX,
@@ -367,7 +373,7 @@ static HdStatus machine_code(HdKernel *k, int variant) {
 /* --- the interpreter --- */
 
 typedef struct Report {
-  RtFault *fault;
+  const RtSpan *span;
   const IrModule *module;
 } Report;
 
@@ -381,7 +387,7 @@ static void put_fault(RtFault *f, const char *text) {
 
 static void report(void *user, const IrInst *inst, const int64_t tid[HD_MAX_DIMS], int64_t index, int64_t limit) {
   const Report *r = user;
-  RtFault *f = r->fault;
+  RtFault *f = r->span->fault;
   if (f->state) return;
   put_fault(f, inst->text);
   if (inst->loc.line && inst->loc.file < r->module->nfiles) f->file = r->module->files[inst->loc.file];
@@ -393,11 +399,16 @@ static void report(void *user, const IrInst *inst, const int64_t tid[HD_MAX_DIMS
   memcpy(f->tid, tid, sizeof f->tid);
 }
 
+static void print(void *user, const char *format, const int64_t tid[HD_MAX_DIMS], uint32_t n, const uint64_t values[]) {
+  const Report *r = user;
+  r->span->print(r->span, tid[r->span->ndim - 1], format, (int32_t)n, values);
+}
+
 static void run_interpreter(const void *args, const RtSpan *span, void *user) {
   const RtHost *host = user;
   const InterpCode *code = host->user;
   HdError err;
-  Report r = {span->fault, code->kernel->module};
+  Report r = {span, code->kernel->module};
   InterpLaunch l = {.kernel = code->kernel,
                     .args = args,
                     .ndim = span->ndim,
@@ -406,6 +417,7 @@ static void run_interpreter(const void *args, const RtSpan *span, void *user) {
                     .nfunctions = code->nfunctions,
                     .functions = code->functions,
                     .report = report,
+                    .print = print,
                     .user = &r};
   memcpy(l.dim, span->dim, sizeof l.dim);
   memcpy(l.at, span->at, sizeof l.at);

@@ -164,6 +164,7 @@ static HdStatus launch(HdKernel *k, HdStream *stream, int32_t ndim, const int64_
   l.args = block;
   HdContext *ctx = k->module->ctx;
   HD_TRY(hdrt_stream_launch(stream->rt, &l, k->of->sig.args_size, &ctx->err));
+  if (!stream->rt->async) hdapi_take_text(stream);
   if (!stream->rt->faulted) return HD_OK;
   HdStatus status = hdrt_stream_wait(stream->rt, &fault, &ctx->err);
   return fault.status != HD_OK ? hdapi_fault(ctx, &fault) : status;

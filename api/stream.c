@@ -30,7 +30,11 @@ HdStatus hd_stream_new(HdContext *ctx, HdDevice device, HdStreamMode mode, HdStr
 void hd_stream_free(HdStream *stream) {
   if (!stream) return;
   HdContext *ctx = stream->ctx;
+  RtFaultCopy fault;
+  HdError unheard;
   hdrt_graph_free(stream->rt->keeping);
+  if (stream->rt->async) hdrt_stream_wait(stream->rt, &fault, &unheard);
+  hdapi_take_text(stream);
   hdrt_stream_free(stream->rt);
   ctx->mem.resize(ctx->mem.user, stream, sizeof *stream, 0);
 }
@@ -50,6 +54,18 @@ HdStatus hdapi_fault(HdContext *ctx, const RtFaultCopy *f) {
                      at, f->text, (long long)f->index, (long long)f->limit);
 }
 
+static void to_stdout(void *user, const char *text, size_t size) {
+  (void)user;
+  fwrite(text, 1, size, stdout);
+  fflush(stdout);
+}
+
+void hdapi_take_text(HdStream *s) {
+  const HdContext *ctx = s->ctx;
+  if (!s->rt->printer.len && !s->rt->printer.lost) return;
+  hdrt_printer_take(&s->rt->printer, ctx->print ? ctx->print : to_stdout, ctx->print_user);
+}
+
 HdStatus hdapi_keeping(const HdStream *stream) {
   HdStatus status = hdb_fail(&stream->ctx->err, HD_ERR_BUSY, "stream", "it is keeping work for a graph");
   stream->ctx->err.remedy = "end the graph with hd_graph_end first";
@@ -62,6 +78,7 @@ HdStatus hd_stream_wait(HdStream *stream) {
   hdapi_begin(stream->ctx);
   if (stream->rt->keeping) return hdapi_end(stream->ctx, "hd_stream_wait", hdapi_keeping(stream));
   HdStatus status = hdrt_stream_wait(stream->rt, &fault, &stream->ctx->err);
+  hdapi_take_text(stream);
   if (fault.status != HD_OK) status = hdapi_fault(stream->ctx, &fault);
   return hdapi_end(stream->ctx, "hd_stream_wait", status);
 }

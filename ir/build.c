@@ -252,6 +252,10 @@ void hdir_check(IrBuilder *b, IrValue *c, IrValue *index, IrValue *limit, const 
   append(b, IR_check, 3, (IrValue *[]){c, index, limit}, 0, NULL)->text = hdb_strdup(arena(b), text);
 }
 
+void hdir_printf(IrBuilder *b, const char *format, uint32_t n, IrValue *const args[]) {
+  append(b, IR_print, n, args, 0, NULL)->text = hdb_strdup(arena(b), format);
+}
+
 IrInst *hdir_call(IrBuilder *b, IrFunc *callee, IrValue *const args[]) {
   for (uint32_t k = 0; k < callee->body->nparams; k++) assert(args[k]->type == callee->body->params[k]->type);
   IrInst *i = append(b, IR_call, callee->body->nparams, args, callee->nresults, callee->results);

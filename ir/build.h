@@ -56,6 +56,7 @@ IrValue *hdir_shuffle(IrBuilder *b, IrValue *x, IrValue *lane);
 IrValue *hdir_ballot(IrBuilder *b, IrValue *c);
 void     hdir_assert(IrBuilder *b, IrValue *c, const char *text);
 void     hdir_check(IrBuilder *b, IrValue *c, IrValue *index, IrValue *limit, const char *text);
+void     hdir_printf(IrBuilder *b, const char *format, uint32_t n, IrValue *const args[]); /* op print */
 IrInst  *hdir_call(IrBuilder *b, IrFunc *callee, IrValue *const args[]); /* results in ->res           */
 
 /* Control. begin opens a region and moves there; finish each region with an ender, then call end, which moves

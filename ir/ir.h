@@ -30,7 +30,7 @@ typedef enum IrEffect {
   FX_WRITES,  /* store                                                                            */
   FX_ATOMIC,  /* reads and writes, seen by other threads                                          */
   FX_GROUP,   /* barrier, shuffle, ballot: reads and writes, and never moves, nor goes where fewer threads run */
-  FX_REPORT,  /* assert, check: order among themselves and against control is kept                */
+  FX_REPORT,  /* assert, check, print: order among themselves and against control is kept                */
   FX_CALL,    /* whatever the callee does                                                         */
   FX_CONTROL, /* whatever its regions do                                                          */
   FX_END,     /* ends a region                                                                    */
@@ -90,7 +90,7 @@ struct IrInst {
   IrValue     **res;
   IrRegion     *sub[2];  /* if: then, else; loop, scope, threads: body                              */
   int64_t       imm;     /* axis or part                                                            */
-  const char   *text;    /* assert, check: the message                                              */
+  const char   *text;    /* assert, check: the message; print: the format                           */
   IrFunc       *callee;  /* call                                                                    */
   IrRegion     *region;  /* where it stands                                                         */
   IrInst       *prev, *next;
@@ -105,6 +105,7 @@ struct IrRegion {
   uint32_t  nparams;
 };
 
+enum { IR_MAX_PRINT = 64 };  /* operands of a print */
 enum { IR_NEIGHBOURS = 32 }; /* threads of a group that shuffles and ballots reach */
 
 /* 32, 64, .. HD_MAX_GROUP threads. */

@@ -182,7 +182,7 @@ static void print_head(Printer *p, const IrInst *i) {
   case IR_IMM_NONE: uses(p, " ", i->nargs, i->args); break;
   case IR_IMM_TEXT:
     uses(p, " ", i->nargs, i->args);
-    hdb_put(b, ", ");
+    hdb_put(b, i->nargs ? ", " : " ");
     hdir_put_text(b, i->text ? i->text : "");
     break;
   case IR_IMM_AXIS:

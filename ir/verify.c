@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/format.h"
 #include "ir/ir.h"
 #include "ir/layout.h"
 
@@ -218,6 +219,27 @@ static bool check_index(Verifier *v, const IrInst *i) {
   return check_address(v, i, t->elem, IR_GLOBAL);
 }
 
+/* The operands are what the format asks for. */
+static bool check_print(Verifier *v, const IrInst *i) {
+  static const struct {
+    IrKind kind;
+    const char *name;
+  } wanted[] = {
+      [HDB_CONV_INT] = {IR_I64, "i64"}, [HDB_CONV_UINT] = {IR_U64, "u64"}, [HDB_CONV_FLOAT] = {IR_F64, "f64"}};
+  if (!i->text) return broken(v, "has no text");
+  HdbConversion c = hdb_conversion(i->text);
+  uint32_t k = 0;
+  for (; c.kind != HDB_CONV_END; c = hdb_conversion(c.at + c.len), k++) {
+    if (c.kind == HDB_CONV_BAD)
+      return broken(v, "the text has a %% at %d that is no conversion", (int)(c.at - i->text));
+    if (k < i->nargs && i->args[k]->type->kind != wanted[c.kind].kind)
+      return broken(v, "operand %u must be %s for %.*s, and is %s", k + 1, wanted[c.kind].name, (int)c.len, c.at,
+                    type_name(v, i->args[k]->type));
+  }
+  if (k > IR_MAX_PRINT) return broken(v, "the text has more than %d conversions", IR_MAX_PRINT);
+  return k == i->nargs || broken(v, "the text asks for %u operands, and gets %u", k, i->nargs);
+}
+
 static bool check_alloca(Verifier *v, const IrInst *i) {
   const IrType *t = i->res[0]->type;
   if (t->kind != IR_PTR || t->space != IR_LOCAL)
@@ -344,6 +366,7 @@ static bool check_op(Verifier *v, const IrInst *i) {
   case IR_load: return check_access(v, i, i->res[0]->type, "the result");
   case IR_store: return check_access(v, i, i->args[1]->type, "operand 2");
   case IR_assert: return i->text || broken(v, "has no text");
+  case IR_print: return check_print(v, i);
   case IR_check:
     if (!i->text) return broken(v, "has no text");
     return (i->args[1]->type->kind == IR_I64 && i->args[2]->type->kind == IR_I64) ||

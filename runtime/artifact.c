@@ -92,6 +92,7 @@ void hdrt_put_artifact(RtWriter *w, const RtArtifact *a) {
     hdrt_put_str(w, s->file ? s->file : "");
     hdrt_put_u32(w, (uint32_t)s->line);
     hdrt_put_u32(w, (uint32_t)s->column);
+    hdrt_put_u32(w, s->prints);
   }
   hdrt_put_u32(w, a->nimports);
   for (uint32_t i = 0; i < a->nimports; i++) {
@@ -105,6 +106,7 @@ static RtSite get_site(RtReader *r) {
   s.file = hdrt_get_str(r);
   s.line = (int32_t)hdrt_get_u32(r);
   s.column = (int32_t)hdrt_get_u32(r);
+  s.prints = hdrt_get_u32(r) != 0;
   return s;
 }
 

@@ -42,15 +42,22 @@ typedef struct RtFault {
   int32_t     status; /* 0 stands for HD_ERR_FAULT; HOST code may have another reason */
 } RtFault;
 
+typedef struct RtPrinter RtPrinter; /* printer.h */
+typedef struct RtSpan    RtSpan;
+/* A printf of the thread with the innermost coordinate x; the format has n values. */
+typedef void (*RtPrint)(const RtSpan *span, int64_t x, const char *format, int32_t n, const uint64_t values[]);
+
 /* What a call of kernel code runs: the threads (at[0], .., at[ndim-2], x) for begin <= x < end. */
-typedef struct RtSpan {
+struct RtSpan {
   int64_t  dim[HD_MAX_DIMS]; /* of the whole launch; 1 beyond its ndim           */
   int64_t  at[HD_MAX_DIMS];  /* coordinates; the innermost one's entry is unused */
   int64_t  begin, end;       /* along the innermost axis, which is axis ndim - 1 */
   int32_t  ndim;             /* 1..4 */
   int32_t  serial;           /* one thread runs the whole launch: atomics may be plain */
   RtFault *fault;
-} RtSpan;
+  RtPrint    print;
+  RtPrinter *printer; /* its */
+};
 
 /* What HOST code gets as `user`: its own, and the memory it may use in this call (NULL: the system's; the context's
  * allocator is not for the thread it runs on). */
@@ -78,6 +85,24 @@ typedef struct RtGpuLaunch {
                                 Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994 */
 } RtGpuLaunch;
 
+/* Behind the RtGpuLaunch comes this, by value, where an entry prints. A record of a printf is made room for by adding its size
+ * to `used`; if it does not end within `size`, it is lost. */
+typedef struct RtGpuPrinting {
+  uint64_t printed; /* address of an RtGpuPrinted in the device's memory, and room for records behind it */
+  uint64_t size;    /* of that room [bytes]                                                              */
+  uint64_t launch;  /* its number, put into its records                                                  */
+} RtGpuPrinting;
+
+typedef struct RtGpuPrinted {
+  uint64_t used; /* bytes that were asked for */
+  uint64_t lost; /* records                   */
+} RtGpuPrinted;
+
+typedef struct RtGpuPrint { /* then the bits of each value */
+  uint32_t site, launch;    /* the site's number + 1: room that nobody wrote to has 0 here */
+  uint32_t tid[HD_MAX_DIMS];
+} RtGpuPrint;
+
 /* The first failed assert or check; written by the code, in the device's memory. */
 typedef struct RtGpuFault {
   int32_t state; /* 0 none, 1 being written, 2 complete */
@@ -86,10 +111,11 @@ typedef struct RtGpuFault {
   int64_t tid[HD_MAX_DIMS];
 } RtGpuFault;
 
-/* Where an assert or a check stands in the source. */
+/* Where an assert, a check or a printf stands in the source. */
 typedef struct RtSite {
   const char *text, *file;
   int32_t     line, column;
+  bool        prints; /* `text` is a format */
 } RtSite;
 
 #define RT_C_PREFIX "c." /* of the symbols of C functions in objects */

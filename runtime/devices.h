@@ -48,7 +48,7 @@ typedef struct RtDeviceOps {
   HdStatus (*stream_new)(RtDevice *d, bool async, HdError *err, RtStream **out);
   HdStatus (*event_new)(RtDevice *d, HdError *err, RtEvent **out);
   /* Of devices on the host: run a launch to its end. `mem` is memory that the code may use meanwhile. */
-  void (*run)(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
+  void (*run)(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault, RtPrinter *printer);
 } RtDeviceOps;
 
 struct RtDevice {

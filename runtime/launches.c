@@ -8,6 +8,8 @@
  */
 #include "runtime/launches.h"
 
+#include "runtime/printer.h"
+
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
@@ -40,6 +42,7 @@ typedef struct Plan {
   const RtLaunch *launch;
   void *user;
   RtFault *fault;
+  RtPrinter *printer;
   int64_t length;  /* of a row                         */
   int64_t segment; /* threads of one                   */
   int64_t per_row; /* segments                         */
@@ -48,11 +51,12 @@ typedef struct Plan {
   int64_t piece;   /* segments that are claimed at once */
 } Plan;
 
-static bool plan_launch(Plan *p, const RtLaunch *l, void *user, RtFault *fault) {
+static bool plan_launch(Plan *p, const RtLaunch *l, void *user, RtFault *fault, RtPrinter *printer) {
   int64_t rows = 1;
   for (int32_t k = 0; k < l->ndim - 1; k++) rows *= l->dim[k];
   int64_t segment = l->code->group > SEGMENT ? l->code->group : SEGMENT;
-  *p = (Plan){.launch = l, .user = user, .fault = fault, .length = l->dim[l->ndim - 1], .segment = segment};
+  *p = (Plan){
+      .launch = l, .user = user, .fault = fault, .printer = printer, .length = l->dim[l->ndim - 1], .segment = segment};
   p->per_row = (p->length + segment - 1) / segment;
   p->total = rows * p->per_row;
   return p->total > 0;
@@ -72,6 +76,8 @@ static void span_begin(const Plan *p, RtSpan *s, int64_t row, int32_t serial) {
   s->ndim = l->ndim;
   s->serial = serial;
   s->fault = p->fault;
+  s->print = hdrt_print;
+  s->printer = p->printer;
 }
 
 static void next_row(RtSpan *s) {
@@ -143,19 +149,19 @@ static void share(RtDevice *d, Plan *p, int32_t serial) {
 /* Whether atomics may be plain while one thread works: no other launch of the context can run, or begin, meanwhile. */
 static int32_t is_alone(RtDevice *d) { return __atomic_load_n(&d->async, __ATOMIC_RELAXED) == 0; }
 
-void hdrt_run_serial(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault) {
+void hdrt_run_serial(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault, RtPrinter *printer) {
   RtHost host = {l->code->host_user, mem};
   Plan p;
-  if (!plan_launch(&p, l, l->code->kind == RT_CODE_HOST ? &host : NULL, fault)) return;
+  if (!plan_launch(&p, l, l->code->kind == RT_CODE_HOST ? &host : NULL, fault, printer)) return;
   unsigned fp = fp_begin();
   run_segments(&p, 0, p.total, is_alone(d));
   fp_end(fp);
 }
 
-void hdrt_run_shared(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault) {
+void hdrt_run_shared(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault, RtPrinter *printer) {
   Plan p;
   (void)mem;
-  if (!plan_launch(&p, l, NULL, fault)) return;
+  if (!plan_launch(&p, l, NULL, fault, printer)) return;
   unsigned fp = fp_begin();
   if (p.total == 1 || hdrt_threads_count(d->threads) == 1) {
     run_segments(&p, 0, p.total, is_alone(d));

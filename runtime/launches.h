@@ -7,8 +7,8 @@ HD_BEGIN_DECLS
 
 /* Both run every thread of the launch once, with the floating-point environment that kernels are promised: rounding to
  * nearest, denormals kept, no traps. */
-void hdrt_run_serial(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
-void hdrt_run_shared(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault);
+void hdrt_run_serial(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault, RtPrinter *printer);
+void hdrt_run_shared(RtDevice *d, const RtLaunch *l, const HdAllocator *mem, RtFault *fault, RtPrinter *printer);
 
 HD_END_DECLS
 #endif

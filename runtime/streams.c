@@ -103,7 +103,8 @@ static void keep_fault(RtFaultCopy *to, const RtLaunch *l, const RtFault *f) {
 static void run_launch(HostStream *s, const RtLaunch *l, const HdAllocator *mem, RtFault *fault) {
   fault->state = 0;
   fault->status = 0;
-  s->base.device->ops->run(s->base.device, l, mem, fault);
+  s->base.device->ops->run(s->base.device, l, mem, fault, &s->base.printer);
+  hdrt_printer_launch_ends(&s->base.printer);
 }
 
 /* On the stream's own thread. The context's allocator belongs to the thread that calls into the context. */
@@ -329,6 +330,7 @@ static void host_stream_free(RtStream *base) {
     d->mem->resize(d->mem->user, s->ring, PLACES * sizeof(Work), 0);
   }
   __atomic_fetch_sub(&d->async, base->async, __ATOMIC_RELAXED);
+  hdrt_printer_end(&base->printer);
   d->mem->resize(d->mem->user, s, sizeof *s, 0);
 }
 
@@ -339,9 +341,11 @@ HdStatus hdrt_host_stream_new(RtDevice *d, bool async, HdError *err, RtStream **
   HostStream *s = d->mem->resize(d->mem->user, NULL, 0, sizeof *s);
   if (!s) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", sizeof *s);
   memset(s, 0, sizeof *s);
-  s->base = (RtStream){&host_stream_ops, d, async, false, NULL};
+  s->base = (RtStream){.ops = &host_stream_ops, .device = d, .async = async};
+  hdrt_printer_init(&s->base.printer);
   HdStatus status = async ? start_thread(s, err) : HD_OK;
   if (status != HD_OK) {
+    hdrt_printer_end(&s->base.printer);
     d->mem->resize(d->mem->user, s, sizeof *s, 0);
     return status;
   }

@@ -4,6 +4,7 @@
 
 #include "runtime/devices.h"
 #include "runtime/events.h"
+#include "runtime/printer.h"
 HD_BEGIN_DECLS
 
 typedef struct RtGraph RtGraph; /* graphs.h */
@@ -40,6 +41,7 @@ struct RtStream {
   bool               async;
   bool               faulted; /* of a synchronous stream: a wait would report a fault */
   RtGraph           *keeping; /* work goes into this graph instead of being done; NULL as a rule */
+  RtPrinter          printer; /* its text is the program's to take while the stream has no work     */
 };
 
 static inline HdStatus hdrt_stream_new(RtDevice *d, bool async, HdError *err, RtStream **out) {

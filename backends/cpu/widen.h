@@ -7,7 +7,7 @@
  *     widen.c       the function around the body: gangs, the tail, parameters
  *     widen_flow.c  if, loop, scope and enders: masks, joins, phis
  *     widen_ops.c   pure operations                 widen_cvt.c    conversions
- *     widen_int.c   division, wide products         widen_fault.c  assert and check
+ *     widen_int.c   division, wide products         widen_report.c assert, check, print
  *     widen_fast.c  what `fast` allows              widen_private.c  atomics on a copy
  *     widen_addr.c  addresses                       widen_mem.c    loads and stores
  *     widen_aos.c   neighbouring fields together    widen_atomic.c atomics
@@ -26,6 +26,7 @@ HD_BEGIN_DECLS
  * tests/cpu/widen_test.cc holds the two together. */
 enum {
   CPU_SPAN_DIM = 0, CPU_SPAN_AT = 32, CPU_SPAN_BEGIN = 64, CPU_SPAN_END = 72, CPU_SPAN_SERIAL = 84, CPU_SPAN_FAULT = 88,
+  CPU_SPAN_PRINT = 96,
   CPU_FAULT_STATE = 0, CPU_FAULT_LINE = 4, CPU_FAULT_COLUMN = 8, CPU_FAULT_HAS_INDEX = 12, CPU_FAULT_INDEX = 16,
   CPU_FAULT_LIMIT = 24, CPU_FAULT_TID = 32, CPU_FAULT_TEXT = 64, CPU_FAULT_FILE = 72,
 };
@@ -231,7 +232,7 @@ const char *hdcpu_private_plain(CpuWiden *w, const IrInst *atomic, const char *s
 const char *hdcpu_private_point(CpuWiden *w, const char *point); /* where plain atomics on `point` go              */
 void hdcpu_private_begin(CpuWiden *w, Buf *text);                /* ends the entry block                           */
 void hdcpu_private_end(CpuWiden *w, Buf *text);                  /* in the block exit; leaves the place to return  */
-void hdcpu_report(CpuWiden *w, const IrInst *i);   /* widen_fault.c  */
+void hdcpu_report(CpuWiden *w, const IrInst *i);   /* widen_report.c */
 void hdcpu_c_call(CpuWiden *w, const IrInst *i);   /* widen_c.c */
 bool hdcpu_c_part(CpuWiden *w, const IrInst *extract); /* false if it is not from a C function's result */
 bool hdcpu_all_on(const CpuWiden *w);

@@ -190,6 +190,13 @@ static void exec_report(const InterpThread *t, const InterpFrame *f, const IrIns
   t->launch->report(t->launch->user, i, t->tid, has_index ? int_arg(f, i, 1) : 0, has_index ? int_arg(f, i, 2) : 0);
 }
 
+static void exec_print(const InterpThread *t, const InterpFrame *f, const IrInst *i) {
+  uint64_t values[IR_MAX_PRINT];
+  if (!t->launch->print) return;
+  for (uint32_t k = 0; k < i->nargs; k++) values[k] = *hdinterp_leaves(f, i->args[k]);
+  t->launch->print(t->launch->user, i->text, t->tid, i->nargs, values);
+}
+
 HdStatus hdinterp_exec(InterpThread *t, InterpFrame *f, const IrInst *i) {
   switch (i->op) {
   case IR_select: exec_select(f, i); break;
@@ -213,6 +220,7 @@ HdStatus hdinterp_exec(InterpThread *t, InterpFrame *f, const IrInst *i) {
   case IR_shared: exec_shared(t, f, i); break;
   case IR_assert:
   case IR_check: exec_report(t, f, i); break;
+  case IR_print: exec_print(t, f, i); break;
   default:
     if (hdir_ops[i->op].effect == FX_ATOMIC) return exec_atomic(t, f, i);
     if (hdir_ops[i->op].effect != FX_PURE) return hdinterp_fault(t, i, "the interpreter does not know this op");

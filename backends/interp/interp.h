@@ -21,6 +21,8 @@ typedef struct InterpLaunch {
   int64_t       at[HD_MAX_DIMS]; /* the outer coordinates of the row to run */
   int64_t       begin, end;      /* the threads of that row; whole groups   */
   void (*report)(void *user, const IrInst *inst, const int64_t tid[HD_MAX_DIMS], int64_t index, int64_t limit);
+  /* NULL: what is printed is lost. */
+  void (*print)(void *user, const char *format, const int64_t tid[HD_MAX_DIMS], uint32_t n, const uint64_t values[]);
   void         *user;
   uint64_t      max_steps;       /* instructions a thread may run; 0 is no limit   */
   uint32_t      nfunctions;

@@ -28,6 +28,10 @@ const char *hdptx_launch(PtxLower *g, const char *type, uint32_t align, uint32_t
   return param(g, "launch", type, align, offset);
 }
 
+const char *hdptx_printing(PtxLower *g, const char *type, uint32_t align, uint32_t offset) {
+  return param(g, "printing", type, align, offset);
+}
+
 static const char *scalar_param(PtxLower *g, const IrType *t, uint32_t offset) {
   const char *x = hdptx_param(g, hdptx_mem_type(t), t->align, offset);
   if (t->kind != IR_BOOL) return x;
@@ -131,6 +135,12 @@ static void put_guard(PtxLower *g, Buf *text) {
                 "  br i1 %in, label %run, label %exit\n");
 }
 
+static bool prints(const IrFunc *kernel) {
+  for (const IrInst *i = kernel->body->first; i; i = hdir_inst_next(i))
+    if (i->op == IR_print) return true;
+  return false;
+}
+
 static void function(PtxLower *g, const char *symbol, uint32_t args_size, Buf *text) {
   Buf body;
   hdb_buf_init(&body, g->a);
@@ -141,9 +151,10 @@ static void function(PtxLower *g, const char *symbol, uint32_t args_size, Buf *t
   hdptx_region(g, g->fn->body);
   hdb_putf(text, "; kernel %s, %s\n\n", g->fn->name, g->target->cpu);
   hdb_putf(text,
-           "define ptx_kernel void @\"%s\"(ptr byval([%u x i8]) align 8 %%args, ptr byval([%d x i8]) align 8 %%launch) "
-           "#0 {\n",
+           "define ptx_kernel void @\"%s\"(ptr byval([%u x i8]) align 8 %%args, ptr byval([%d x i8]) align 8 %%launch",
            symbol, args_size, PTX_LAUNCH_SIZE);
+  if (prints(g->fn)) hdb_putf(text, ", ptr byval([%d x i8]) align 8 %%printing", PTX_PRINTING_SIZE);
+  hdb_put(text, ") #0 {\n");
   hdb_put(text, "entry:\n");
   if (g->allocas.len) hdb_putn(text, g->allocas.data, g->allocas.len);
   put_guard(g, text);
@@ -181,9 +192,9 @@ static HdStatus check_limits(const IrFunc *kernel, const PtxTarget *target, cons
   if (!kernel->is_kernel) return hdb_fail(err, HD_ERR_COMPILE, kernel->name, "it is a function, not a kernel");
   if (options->block < 0 || options->block > 1024)
     return hdb_fail(err, HD_ERR_OPTION, "block", "wanted 1 to 1024 threads, got %d", options->block);
-  if (args_size + PTX_LAUNCH_SIZE > most)
+  if (args_size + PTX_LAUNCH_SIZE + PTX_PRINTING_SIZE > most)
     return hdb_fail(err, HD_ERR_UNSUPPORTED, kernel->name, "its parameters take %u bytes; %s has room for %u",
-                    args_size, target->cpu, most - PTX_LAUNCH_SIZE);
+                    args_size, target->cpu, most - PTX_LAUNCH_SIZE - PTX_PRINTING_SIZE);
   return HD_OK;
 }
 
@@ -226,5 +237,6 @@ int32_t hdptx_block(const IrFunc *kernel, const PtxOptions *options) {
 
 int32_t hdptx_rank(const IrFunc *kernel) {
   int32_t rank = hdir_launch_rank(kernel);
+  if (prints(kernel) && !kernel->group) return HD_MAX_DIMS; /* which thread prints must be known */
   return rank > 1 ? rank : 1;
 }

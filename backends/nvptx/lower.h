@@ -7,7 +7,7 @@
  *     lower_flow.c  if, loop, scope and enders as blocks and phis
  *     lower_ops.c   pure operations                 lower_cvt.c     conversions
  *     lower_mem.c   addresses, loads, stores        lower_atomic.c  atomics
- *     lower_fault.c assert and check                lower_group.c   shared memory, barriers, shuffles
+ *     lower_report.c assert, check, print              lower_group.c   shared memory, barriers, shuffles
  *     ptx_text.c    text, constants, declarations
  */
 #ifndef NVPTX_LOWER_H
@@ -97,6 +97,7 @@ void hdptx_region(PtxLower *g, const IrRegion *r); /* lower_flow.c */
 const char *hdptx_tid(PtxLower *g, int32_t axis);  /* lower.c: i32 */
 const char *hdptx_param(PtxLower *g, const char *type, uint32_t align, uint32_t offset);  /* loaded once, before the body */
 const char *hdptx_launch(PtxLower *g, const char *type, uint32_t align, uint32_t offset); /* the same, of the launch     */
+const char *hdptx_printing(PtxLower *g, const char *type, uint32_t align, uint32_t offset); /* of an entry that prints */
 void hdptx_launch_inst(PtxLower *g, const IrInst *i); /* tid, dim, length, extract of a parameter */
 void hdptx_pure(PtxLower *g, const IrInst *i);        /* lower_ops.c */
 const char *hdptx_op(PtxLower *g, IrOp op, const IrType *t, const IrType *res, const char *const x[]);
@@ -111,7 +112,7 @@ void hdptx_store(PtxLower *g, const IrInst *i);
 const char *hdptx_point(PtxLower *g, const IrInst *i, const PtxAddr **addr); /* of a load, store or atomic */
 void hdptx_writes(PtxLower *g);                  /* fills in g->written */
 void hdptx_atomic(PtxLower *g, const IrInst *i); /* lower_atomic.c */
-void hdptx_report(PtxLower *g, const IrInst *i); /* lower_fault.c  */
+void hdptx_report(PtxLower *g, const IrInst *i); /* lower_report.c */
 void hdptx_group_id(PtxLower *g, const IrInst *i); /* lower_group.c: ltid, gid, gdim */
 void hdptx_shared(PtxLower *g, const IrInst *i);
 void hdptx_group(PtxLower *g, const IrInst *i);  /* what all threads run together */

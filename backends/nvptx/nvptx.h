@@ -21,6 +21,9 @@
  * len) + 1; then n / len = (high32(n * mul) + n) >> shift for n < 2^31 (Granlund and Montgomery, PLDI 1994). len[0] and
  * what belongs to it is not read.
  *
+ * An entry that prints has a third parameter, fields at PTX_PRINTING_... Each print adds its record's size to the bytes used,
+ * and writes the record there if it ends within the room, else adds to the records lost.
+ *
  * The first assert or check that fails fills in the record at `fault`, in device memory, fields at PTX_FAULT_..; it may
  * be null for a kernel without any. `site` counts in PtxCode.sites.
  */
@@ -39,6 +42,15 @@ enum {
   PTX_LAUNCH_MUL = 80,   /* u32[4]                                                                */
   PTX_LAUNCH_SHIFT = 96, /* u32[4]                                                                */
   PTX_LAUNCH_SIZE = 112,
+
+  PTX_PRINTING_AT = 0,      /* ptr: the memory for records, which starts with two i64: bytes used, records lost */
+  PTX_PRINTING_ROOM = 8,    /* i64: bytes behind those two                                                      */
+  PTX_PRINTING_LAUNCH = 16, /* i64                                                                              */
+  PTX_PRINTING_SIZE = 24,
+  PTX_PRINT_SITE = 0,       /* i32: the site's number + 1                      */
+  PTX_PRINT_LAUNCH = 4,     /* i32                                             */
+  PTX_PRINT_TID = 8,        /* i32[4]; axis r is ctaid.y                       */
+  PTX_PRINT_VALUES = 24,    /* i64 each                                        */
 
   PTX_FAULT_STATE = 0,      /* i32: 0 none, 1 being written, 2 complete       */
   PTX_FAULT_SITE = 4,       /* i32                                            */
@@ -64,9 +76,10 @@ typedef struct PtxOptions {
   int32_t block;     /* the most threads of a block, 1 to 1024, for register allocation; 0: 256                  */
 } PtxOptions;
 
-typedef struct PtxSite { /* of an assert or check */
+typedef struct PtxSite { /* of an assert, check or print */
   const char *text, *file; /* file is NULL if unknown */
   int32_t     line, column;
+  bool        prints;
 } PtxSite;
 
 typedef struct PtxSites {

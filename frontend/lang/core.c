@@ -1,4 +1,5 @@
 /* frontend/lang/core.c -- the functions that the front end knows itself: rows, and what each becomes. */
+#include "base/format.h"
 #include "frontend/lang/lower.h"
 
 typedef enum CoreKind {
@@ -10,6 +11,7 @@ typedef enum CoreKind {
   CORE_LEN,
   CORE_ATOMIC,
   CORE_ASSERT,
+  CORE_PRINT,
   CORE_GROUP,   /* of no argument: ids and barrier */
   CORE_SHUFFLE, /* shuffle(x, lane)                */
   CORE_BALLOT,
@@ -72,6 +74,7 @@ static const CoreRow rows[] = {
     {"atomic_xchg", CORE_ATOMIC, 2, IR_atomic_xchg, 0},
     {"atomic_cas", CORE_ATOMIC, 3, IR_atomic_cas, 0},
     {"assert", CORE_ASSERT, 2, 0, 0},
+    {"printf", CORE_PRINT, 0, 0, 0},
     {"zero", CORE_TYPE, 0, T_ZERO, 1},
     {"inf", CORE_TYPE, 0, T_INF, 1},
     {"nan", CORE_TYPE, 0, T_NAN, 1},
@@ -388,6 +391,87 @@ static FeEx core_assert(FeLower *L, FeExpr *e) {
   return (FeEx){.kind = FE_X_VOID};
 }
 
+/* --- printf --- */
+
+typedef struct Printed {
+  FeLower *L;
+  Buf format; /* with a conversion for each scalar */
+  IrValue *values[IR_MAX_PRINT];
+  uint32_t n;
+} Printed;
+
+/* A scalar as its conversion takes it: 64 bits. NULL if it does not. */
+static IrValue *as_printed(FeLower *L, IrValue *v, HdbConversionKind kind) {
+  bool whole = hdir_is_int(v->type) || v->type->kind == IR_BOOL;
+  if (kind == HDB_CONV_FLOAT) return hdir_is_float(v->type) ? hdir_cvt(L->b, hdfe_scalar(L, IR_F64), v) : NULL;
+  if (!whole) return NULL;
+  if (kind == HDB_CONV_INT) return hdir_cvt(L->b, hdfe_scalar(L, IR_I64), v);
+  if (hdir_is_int(v->type) && hdir_is_signed(v->type)) { /* the bits of its own size */
+    static const IrKind plain[] = {[IR_I8] = IR_U8, [IR_I16] = IR_U16, [IR_I32] = IR_U32, [IR_I64] = IR_U64};
+    v = hdir_cvt(L->b, hdfe_scalar(L, plain[v->type->kind]), v);
+  }
+  return hdir_cvt(L->b, hdfe_scalar(L, IR_U64), v);
+}
+
+/* A value, its parts in brackets. False after a report. */
+static bool print_value(Printed *p, IrValue *v, const HdbConversion *c, FeSpan span) {
+  FeLower *L = p->L;
+  if (hdir_is_composite(v->type) && v->type->nparts) {
+    hdb_putc(&p->format, '(');
+    for (uint32_t k = 0; k < v->type->nparts; k++) {
+      if (k) hdb_put(&p->format, ", ");
+      if (!print_value(p, hdir_extract(L->b, v, k), c, span)) return false;
+    }
+    hdb_putc(&p->format, ')');
+    return true;
+  }
+  IrValue *x = hdir_is_scalar(v->type) ? as_printed(L, v, c->kind) : NULL;
+  if (!x) {
+    FeReport *r = hdfe_error(L, span, FE_D_print_type, (int)c->len, c->at, hdfe_shown_type(L, v->type));
+    if (hdir_is_scalar(v->type))
+      hdfe_hint(L->fe, r, hdir_is_float(v->type) ? "%%g prints it" : "%%d prints it, or convert it: f32(..)");
+    return false;
+  }
+  if (p->n == IR_MAX_PRINT) {
+    hdfe_error(L, span, FE_D_print_too_many, IR_MAX_PRINT);
+    return false;
+  }
+  p->values[p->n++] = x;
+  hdb_putn(&p->format, c->at, c->len);
+  return true;
+}
+
+static FeEx core_print(FeLower *L, FeExpr *e) {
+  if (e->nargs == 0 || e->args[0]->kind != FE_STRING) {
+    hdfe_error(L, e->span, FE_D_needs_string, "printf");
+    return hdfe_ex_error();
+  }
+  Printed p = {.L = L};
+  const char *at = e->args[0]->text;
+  uint32_t wanted = hdb_conversions(at);
+  hdb_buf_init(&p.format, L->fe->arena);
+  for (uint32_t k = 1;; k++) {
+    HdbConversion c = hdb_conversion(at);
+    hdb_putn(&p.format, at, (size_t)(c.at - at));
+    if (c.kind == HDB_CONV_BAD) {
+      hdfe_error(L, e->args[0]->span, FE_D_print_conversion, (int)c.len, c.at);
+      return hdfe_ex_error();
+    }
+    if (c.kind == HDB_CONV_END || k >= e->nargs) break;
+    IrValue *v = hdfe_value(L, e->args[k], NULL);
+    hdfe_at(L, e->span);
+    if (!v || !print_value(&p, v, &c, e->args[k]->span)) return hdfe_ex_error();
+    at = c.at + c.len;
+  }
+  if (wanted != e->nargs - 1) {
+    hdfe_error(L, e->span, FE_D_print_count, wanted, e->nargs - 1);
+    return hdfe_ex_error();
+  }
+  hdfe_at(L, e->span);
+  hdir_printf(L->b, p.format.len ? p.format.data : "", p.n, p.values);
+  return (FeEx){.kind = FE_X_VOID};
+}
+
 bool hdfe_core_first(FeLower *L, FeExpr *e, FeEx *out) {
   const CoreRow *r = find(e->name);
   if (!r) return false;
@@ -397,6 +481,7 @@ bool hdfe_core_first(FeLower *L, FeExpr *e, FeEx *out) {
   case CORE_LEN: *out = core_len(L, e); return true;
   case CORE_ATOMIC: *out = core_atomic(L, r, e); return true;
   case CORE_ASSERT: *out = core_assert(L, e); return true;
+  case CORE_PRINT: *out = core_print(L, e); return true;
   case CORE_GROUP: *out = core_group(L, r, e); return true;
   default: return false;
   }

@@ -85,6 +85,8 @@ HD_API HdIrValue *hd_build_atomic(HdBuilder *b, HdOp op, HdIrValue *address, HdI
 HD_API HdIrValue *hd_build_tid(HdBuilder *b, int32_t axis);
 HD_API HdIrValue *hd_build_dim(HdBuilder *b, int32_t axis);
 HD_API void       hd_build_assert(HdBuilder *b, HdIrValue *c, const char *message);
+/* As printf of the language, with values of i64 for %d, u64 for %u %x %o %c and f64 for %f %e %g %a. */
+HD_API void       hd_build_printf(HdBuilder *b, const char *format, int32_t n, HdIrValue *const args[]);
 
 /* --- groups --- */
 /* The kernel begun last runs in groups of so many neighbours along the last axis: 32, 64, .. HD_MAX_GROUP. The rest is for such

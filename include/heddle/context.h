@@ -21,8 +21,10 @@ typedef struct HdContextOptions {
                                        quarter of it; -1: none                                               */
   const char *ptxas;                /* the CUDA toolkit's assembler, a path or a name in PATH, that makes a GPU's machine code of
                                        kernels instead of the driver; NULL: $HEDDLE_PTXAS, else the driver; "": the driver */
+  void      (*print)(void *user, const char *text, size_t size); /* takes what kernels printf; NULL: standard output */
+  void       *print_user;
 } HdContextOptions;
-#define HD_CONTEXT_OPTIONS_INIT { NULL, 0, NULL, false, NULL, NULL, 0, NULL }
+#define HD_CONTEXT_OPTIONS_INIT { NULL, 0, NULL, false, NULL, NULL, 0, NULL, NULL, NULL }
 
 /* Make a context. `options` may be NULL and is copied.
  *

@@ -1,8 +1,8 @@
 /* heddle/status.h -- what a call returns, and the record of what went wrong.
  *
- * Every public call that can fail returns an HdStatus. The record behind it lies in the context and is read
- * with hd_context_error (context.h). Nothing in Heddle prints, aborts or exits. NULL for an object, or for what a call cannot
- * do without, is HD_ERR_ARG from those calls; an object that is NULL has no context, so there is no record of it.
+ * Every public call that can fail returns an HdStatus. The record behind it lies in the context and is read with
+ * hd_context_error (context.h). Nothing in Heddle aborts, exits or prints, but for a kernel's printf. NULL for an object, or for
+ * what a call cannot do without, is HD_ERR_ARG from those calls; an object that is NULL has no context, so there is no record.
  */
 #ifndef HEDDLE_STATUS_H
 #define HEDDLE_STATUS_H

@@ -21,7 +21,7 @@ HD_API void     hd_stream_free(HdStream *stream);
 /* The device the stream was made for. */
 HD_API HdDevice hd_stream_device(const HdStream *stream);
 
-/* Wait until all work given so far is done.
+/* Wait until all work given so far is done. What its kernels printed goes to the context's `print`, or standard output.
  *
  * Errors     HD_ERR_FAULT: the first assert or bounds check that failed in a kernel since the last wait, with the
  *            kernel's name, the message and the place. */

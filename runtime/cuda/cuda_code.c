@@ -24,7 +24,8 @@ static CudaCode *new_code(const HdAllocator *mem, const RtArtifact *a) {
     size_t n = strlen(s.text) + 1, m = strlen(s.file) + 1;
     memcpy(text, s.text, n);
     memcpy(text + n, s.file, m);
-    c->sites[i] = (RtSite){text, text + n, s.line, s.column};
+    c->sites[i] = (RtSite){text, text + n, s.line, s.column, s.prints};
+    c->prints |= s.prints;
     text += n + m;
   }
   return c;

@@ -102,6 +102,7 @@ typedef struct CudaCode {
   CuFunction function;
   int32_t    rank, block;
   int32_t    registers, spilled; /* a thread: registers, bytes of local memory */
+  bool       prints;
   uint32_t   nsites;
   RtSite    *sites; /* with their texts behind them */
   size_t     size;  /* of all of this               */
@@ -121,8 +122,9 @@ HdStatus hdcu_ptxas_run(const char *path, const char *target, const char *ptx, s
 
 /* --- launches (cuda_launch.c); between enter and leave --- */
 
-/* `fault` is the address of a record, or 0. */
-HdStatus hdcu_launch(CudaDevice *d, CuStream stream, const RtLaunch *l, CuPtr fault, HdError *err);
+/* `fault` is the address of a record, or 0; `printing` may be NULL for code that does not print. */
+HdStatus hdcu_launch(CudaDevice *d, CuStream stream, const RtLaunch *l, CuPtr fault, const RtGpuPrinting *printing,
+                     HdError *err);
 
 /* One call of the driver. */
 typedef struct CudaCall {

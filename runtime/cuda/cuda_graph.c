@@ -62,6 +62,7 @@ static bool make_room(CudaDevice *d, const RtGraph *g, CudaGraph *c) {
   for (int32_t i = 0; i < g->count; i++) {
     const RtNode *n = &g->nodes[i];
     size_t size = n->kind == RT_NODE_COPY ? hdcu_staged(d, &n->view[0], &n->view[1]) : 0;
+    if (n->kind == RT_NODE_LAUNCH && ((const CudaCode *)n->launch.code->own)->prints) return false; /* by its number */
     c->piece[i] = (CudaPiece){NULL, size, wants_fault(n) ? nfaults++ : -1};
     staged += c->piece[i].staged;
     if (staged > MOST_STAGED) return false;
@@ -107,7 +108,7 @@ static HdStatus give_pieces(CudaDevice *d, CuStream stream, const RtGraph *g, Cu
     const RtNode *n = &g->nodes[i];
     switch (n->kind) {
     case RT_NODE_LAUNCH:
-      HD_TRY(hdcu_launch(d, stream, &n->launch, record_of(c, i), NULL));
+      HD_TRY(hdcu_launch(d, stream, &n->launch, record_of(c, i), NULL, NULL));
       if (hdcu_launch_call(&n->launch, 0, &call)) c->piece[i].node = last_node(d, stream);
       c->launches++;
       break;

@@ -17,6 +17,7 @@ typedef struct Piece {
   CuStream stream;
   const RtLaunch *l;
   RtGpuLaunch g;
+  const RtGpuPrinting *printing;
   uint64_t repeat; /* times that the same coordinates are run: axes that the code does not tell apart */
 } Piece;
 
@@ -45,7 +46,7 @@ static void make_call(const Piece *p, uint64_t repeat, CudaCall *out) {
 static HdStatus run_piece(const Piece *p, HdError *err) {
   const CudaCode *c = p->l->code->own;
   CudaCall f;
-  void *params[] = {(void *)p->l->args, &f.g};
+  void *params[] = {(void *)p->l->args, &f.g, (void *)p->printing}; /* the driver reads as many as the entry has */
   make_call(p, 0, &f);
   for (uint64_t done = 0; done < p->repeat; done += MAX_GRID_Y) {
     f.repeat = (unsigned)(p->repeat - done < MAX_GRID_Y ? p->repeat - done : MAX_GRID_Y);
@@ -90,9 +91,11 @@ static void start(Piece *p, CudaDevice *d, CuStream stream, const RtLaunch *l, C
   }
 }
 
-HdStatus hdcu_launch(CudaDevice *d, CuStream stream, const RtLaunch *l, CuPtr fault, HdError *err) {
+HdStatus hdcu_launch(CudaDevice *d, CuStream stream, const RtLaunch *l, CuPtr fault, const RtGpuPrinting *printing,
+                     HdError *err) {
   Piece p;
   start(&p, d, stream, l, fault);
+  p.printing = printing;
   return run_cut(&p, err);
 }
 

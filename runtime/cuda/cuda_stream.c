@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "runtime/cuda/cuda_device.h"
 
+enum { PRINT_ROOM = 1 << 20 };
 enum { SLOTS = CUDA_SLOTS, RECENT = CUDA_RECENT };
 
 typedef struct CudaStream {
@@ -18,6 +20,9 @@ typedef struct CudaStream {
   CudaBlock *faults;         /* RtGpuFault[SLOTS]; NULL until a kernel wants one */
   const RtCode *slot[SLOTS]; /* whose record it is                               */
   int32_t ndim[SLOTS];
+  int64_t dim[SLOTS][HD_MAX_DIMS];
+  CudaBlock *printed; /* an RtGpuPrinted and PRINT_ROOM bytes; NULL until a kernel prints */
+  bool prints;        /* a kernel that was launched since the last wait                   */
   int32_t used;
   char recent[RECENT][40]; /* kernels launched since the last wait, a ring     */
   uint32_t launched;       /* how many                                         */
@@ -84,6 +89,71 @@ static HdStatus clear_records(CudaStream *s, size_t bytes, HdError *err) {
   return fail(s, code, "cuMemsetD8Async", err);
 }
 
+/* --- what kernels print --- */
+
+/* Its records are in the order of the launches: the stream did one after the other. */
+static void read_records(CudaStream *s, const char *at, uint64_t size) {
+  int64_t last = -1;
+  while (size >= sizeof(RtGpuPrint)) {
+    const RtGpuPrint *r = (const RtGpuPrint *)at;
+    if (r->site == 0 || r->launch >= (uint32_t)s->used) break;
+    const CudaCode *c = s->slot[r->launch]->own;
+    if (r->site > c->nsites) break;
+    const char *format = c->sites[r->site - 1].text;
+    uint32_t n = hdb_conversions(format);
+    uint64_t bytes = sizeof *r + 8 * (uint64_t)n;
+    if (bytes > size) break;
+    int64_t thread = 0;
+    for (int32_t k = 0; k < HD_MAX_DIMS; k++) thread = thread * s->dim[r->launch][k] + r->tid[k];
+    if (last >= 0 && last != r->launch) hdrt_printer_launch_ends(&s->base.printer);
+    last = r->launch;
+    hdrt_printer_add(&s->base.printer, thread, format, n, (const uint64_t *)(r + 1));
+    at += bytes;
+    size -= bytes;
+  }
+  hdrt_printer_launch_ends(&s->base.printer);
+}
+
+/* All work is done: take the records. */
+static HdStatus take_prints(CudaStream *s, HdError *err) {
+  const CuDriver *cu = device_of(s)->driver;
+  const HdAllocator *mem = device_of(s)->base.mem;
+  RtGpuPrinted head;
+  CuPtr from = s->printed->data;
+  s->prints = false;
+  CuResult code = cu->cuMemcpyDtoHAsync(&head, from, sizeof head, s->order.handle);
+  if (code != CU_SUCCESS) return fail(s, code, "cuMemcpyDtoHAsync", err);
+  code = cu->cuStreamSynchronize(s->order.handle);
+  if (code != CU_SUCCESS) return fail(s, code, "cuStreamSynchronize", err);
+  if (head.used == 0) return HD_OK;
+  size_t size = head.used < PRINT_ROOM ? (size_t)head.used : PRINT_ROOM;
+  char *records = mem->resize(mem->user, NULL, 0, size);
+  if (!records) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for what kernels printed", size);
+  code = cu->cuMemcpyDtoHAsync(records, from + sizeof head, size, s->order.handle);
+  if (code == CU_SUCCESS) code = cu->cuMemsetD8Async(from, 0, sizeof head + size, s->order.handle);
+  if (code == CU_SUCCESS) code = cu->cuStreamSynchronize(s->order.handle);
+  if (code == CU_SUCCESS) {
+    read_records(s, records, size);
+    s->base.printer.lost += (int64_t)head.lost;
+  }
+  mem->resize(mem->user, records, size, 0);
+  return code == CU_SUCCESS ? HD_OK : fail(s, code, "cuMemcpyDtoHAsync", err);
+}
+
+static HdStatus make_printed(CudaStream *s, HdError *err) {
+  CudaDevice *d = device_of(s);
+  size_t size = sizeof(RtGpuPrinted) + PRINT_ROOM;
+  s->prints = true;
+  if (s->printed) return HD_OK;
+  HD_TRY(hdcu_block_new(d, &s->order, size, err, &s->printed));
+  CuResult code = d->driver->cuMemsetD8Async(s->printed->data, 0, size, s->order.handle);
+  if (code == CU_SUCCESS) return HD_OK;
+  hdcu_block_free(&s->order, s->printed);
+  s->printed = NULL;
+  s->prints = false;
+  return fail(s, code, "cuMemsetD8Async", err);
+}
+
 /* Wait, and look through the records that were handed out. */
 static HdStatus collect(CudaStream *s, HdError *err) {
   const CuDriver *cu = device_of(s)->driver;
@@ -95,9 +165,11 @@ static HdStatus collect(CudaStream *s, HdError *err) {
   if (code != CU_SUCCESS) return fail(s, code, "cuStreamSynchronize", err);
   for (int32_t i = 0; i < s->used; i++)
     if (f[i].state && s->fault.status == HD_OK) keep_fault(s, i, &f[i]);
+  HdStatus printed = s->prints ? take_prints(s, err) : HD_OK;
   s->used = 0;
   s->launched = 0;
-  return bytes ? clear_records(s, bytes, err) : HD_OK;
+  HD_TRY(bytes ? clear_records(s, bytes, err) : HD_OK);
+  return printed;
 }
 
 /* Room for `n` more records. */
@@ -113,6 +185,7 @@ static HdStatus make_slots(CudaStream *s, int32_t n, HdError *err) {
 static CuPtr use_slot(CudaStream *s, const RtLaunch *l) {
   s->slot[s->used] = l->code;
   s->ndim[s->used] = l->ndim;
+  memcpy(s->dim[s->used], l->dim, sizeof s->dim[0]);
   return s->faults->data + (CuPtr)s->used++ * sizeof(RtGpuFault);
 }
 
@@ -124,13 +197,18 @@ static void remember(CudaStream *s, const RtLaunch *l) {
 
 static HdStatus launch(CudaStream *s, const RtLaunch *l, HdError *err) {
   const CudaCode *c = l->code->own;
+  RtGpuPrinting printing = {0};
   CuPtr fault = 0;
   if (c->nsites) {
     HD_TRY(make_slots(s, 1, err));
+    if (c->prints) {
+      HD_TRY(make_printed(s, err));
+      printing = (RtGpuPrinting){s->printed->data, PRINT_ROOM, (uint64_t)s->used};
+    }
     fault = use_slot(s, l);
   }
   remember(s, l);
-  return hdcu_launch(device_of(s), s->order.handle, l, fault, err);
+  return hdcu_launch(device_of(s), s->order.handle, l, fault, &printing, err);
 }
 
 /* --- the stream's functions --- */
@@ -292,6 +370,8 @@ static void cuda_stream_free(RtStream *base) {
     hdcu_leave(d);
   }
   hdcu_block_free(NULL, s->faults);
+  hdcu_block_free(NULL, s->printed);
+  hdrt_printer_end(&base->printer);
   d->base.mem->resize(d->base.mem->user, s, sizeof *s, 0);
 }
 
@@ -303,7 +383,8 @@ HdStatus hdcu_stream_new(RtDevice *base, bool async, HdError *err, RtStream **ou
   CudaStream *s = base->mem->resize(base->mem->user, NULL, 0, sizeof *s);
   if (!s) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for a stream", sizeof *s);
   memset(s, 0, sizeof *s);
-  s->base = (RtStream){&cuda_stream_ops, base, async, false, NULL};
+  s->base = (RtStream){.ops = &cuda_stream_ops, .device = base, .async = async};
+  hdrt_printer_init(&s->base.printer);
   HdStatus status = hdcu_enter(d, err);
   if (status == HD_OK) {
     CuResult code = d->driver->cuStreamCreate(&s->order.handle, CU_STREAM_NON_BLOCKING);
@@ -311,9 +392,11 @@ HdStatus hdcu_stream_new(RtDevice *base, bool async, HdError *err, RtStream **ou
     if (code != CU_SUCCESS) status = hdcu_device_fail(d, code, "cuStreamCreate", NULL, err);
     hdcu_leave(d);
   }
-  if (status == HD_OK)
+  if (status == HD_OK) {
     *out = &s->base;
-  else
+  } else {
+    hdrt_printer_end(&s->base.printer);
     base->mem->resize(base->mem->user, s, sizeof *s, 0);
+  }
   return status;
 }

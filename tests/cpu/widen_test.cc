@@ -737,6 +737,7 @@ kernel @k(%y: array<i32, 3>) {
   EXPECT_EQ(offsetof(RtSpan, end), 72u);
   EXPECT_EQ(offsetof(RtSpan, serial), 84u);
   EXPECT_EQ(offsetof(RtSpan, fault), 88u);
+  EXPECT_EQ(offsetof(RtSpan, print), 96u);
   EXPECT_EQ(offsetof(RtFault, index), 16u);
   EXPECT_EQ(offsetof(RtFault, tid), 32u);
   EXPECT_EQ(offsetof(RtFault, text), 64u);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/printer.h"
 #include "ir/ir.h"
 
 namespace diff {
@@ -107,11 +108,23 @@ struct Inputs {
   std::vector<uint8_t>  args; // the argument block
   std::vector<uint32_t> patch; // where in `args` each buffer's description stands
   std::vector<int64_t>  dim;
+  std::string           printed; // by the kernel, when it ran
 
   void *Bind(); // write the addresses; the argument block
 };
 
 Inputs MakeInputs(const Case &c, const std::vector<int64_t> &dim, Layout layout, uint64_t seed);
+
+// Collects what a kernel prints, and gives it to the inputs that it ran on.
+class Printed {
+public:
+  Printed() { hdrt_printer_init(&printer); }
+  ~Printed() { hdrt_printer_end(&printer); }
+  Printed(const Printed &) = delete;
+  void TakeTo(Inputs *in) { Take(&printer, in); }
+  static void Take(RtPrinter *p, Inputs *in);
+  RtPrinter printer;
+};
 
 // "" where all agrees, else what differs first.
 std::string Compare(const Inputs &want, const Inputs &got);

@@ -42,12 +42,14 @@ std::string Compile(const IrFunc *kernel, const CpuWay &way, Arena *a, RtImage *
 
 // Share `part` of `parts` of every row. The cuts fall between groups, and else anywhere, not on multiples of a gang.
 void RunPart(RtEntry entry, const void *args, const std::vector<int64_t> &dim, int64_t group, int part, int parts,
-             RtFault *fault) {
+             RtFault *fault, RtPrinter *printer) {
   RtSpan span = {};
   int64_t rows = 1, n = dim.back();
   span.ndim = (int32_t)dim.size();
   span.serial = parts == 1;
   span.fault = fault;
+  span.print = hdrt_print;
+  span.printer = printer;
   span.begin = n / group * part / parts * group;
   span.end = n / group * (part + 1) / parts * group;
   for (int64_t &d : span.dim) d = 1;
@@ -94,14 +96,17 @@ std::string CpuCode::Run(Inputs *in, Faults *faults) const {
   RtFault fault = {};
   const void *args = in->Bind();
   RtEntry entry = (RtEntry)entry_;
+  Printed printed;
   if (way_.threads == 1) {
-    RunPart(entry, args, in->dim, group_, 0, 1, &fault);
+    RunPart(entry, args, in->dim, group_, 0, 1, &fault, &printed.printer);
   } else {
     std::vector<std::thread> threads;
     for (int k = 0; k < way_.threads; k++)
-      threads.emplace_back([&, k] { RunPart(entry, args, in->dim, group_, k, way_.threads, &fault); });
+      threads.emplace_back(
+          [&, k] { RunPart(entry, args, in->dim, group_, k, way_.threads, &fault, &printed.printer); });
     for (std::thread &t : threads) t.join();
   }
+  printed.TakeTo(in);
   if (faults) faults->clear();
   if (fault.state == 0) return "";
   std::string text = SpellFault(fault.text, fault.tid, fault.index, fault.limit);

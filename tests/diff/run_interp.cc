@@ -16,7 +16,15 @@ struct Watch {
   int32_t thread = 0;
   std::vector<std::vector<int32_t>> owner; // of each byte of each array that has such: a thread and 1, or 0
   bool shared = false;                     // two threads met at an element that should belong to one
+  Printed printed;
 };
+
+void Print(void *user, const char *format, const int64_t *tid, uint32_t n, const uint64_t *values) {
+  Watch *w = (Watch *)user;
+  int64_t thread = 0;
+  for (size_t k = 0; k < w->in->dim.size(); k++) thread = thread * w->in->dim[k] + tid[k];
+  hdrt_printer_add(&w->printed.printer, thread, format, n, values);
+}
 
 void Report(void *user, const IrInst *i, const int64_t *tid, int64_t index, int64_t limit) {
   ((Watch *)user)->failed.insert(SpellFault(i->text, tid, index, limit));
@@ -85,6 +93,7 @@ std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults, bool own
   launch.kernel = kernel;
   launch.args = in->Bind();
   launch.ndim = (int32_t)in->dim.size();
+  launch.print = Print;
   launch.report = Report;
   launch.user = &watch;
   launch.max_steps = 4000000;
@@ -103,6 +112,7 @@ std::string RunInterp(const IrFunc *kernel, Inputs *in, Faults *faults, bool own
     if (watch.shared) return "two threads use an element that should belong to one";
     if (status != HD_OK) return std::string("interpreter: ") + err.detail;
   }
+  watch.printed.TakeTo(in);
   if (faults) *faults = watch.failed;
   return faults || watch.failed.empty() ? "" : *watch.failed.begin();
 }

@@ -277,9 +277,18 @@ private:
     Continue(&open_.back());
   }
 
+  void Print() {
+    IrValue *i = hdir_cvt(&b_, Scalar(IR_I64), Value(Scalar(IR_I32), 2));
+    if (r_.Chance(50)) return hdir_printf(&b_, "at %d\n", 1, &i);
+    IrValue *u = hdir_cvt(&b_, Scalar(IR_U64), Value(Scalar(IR_U32), 2));
+    IrValue *values[] = {i, u, hdir_cvt(&b_, Scalar(IR_F64), Value(Scalar(IR_F32), 2))};
+    hdir_printf(&b_, "%d %08x %.9g\n", 3, values);
+  }
+
   void Report() {
     IrValue *c = Value(Bool(), 2);
     if (r_.Chance(40)) return hdir_assert(&b_, hdir_bin(&b_, IR_or, c, hdir_un(&b_, IR_not, c)), "one or the other");
+    if (r_.Chance(30)) return Print();
     int n = r_.In(1, 9);
     const IrType *t = Scalar(IR_I64);
     IrValue *i = hdir_cvt(&b_, t, Bounded(n, 2));

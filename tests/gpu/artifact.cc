@@ -21,7 +21,7 @@ std::string CompileIn(Arena *a, const IrFunc *kernel, const Way &way, std::strin
   std::vector<RtSite> sites;
   for (uint32_t i = 0; i < code.sites.n; i++) {
     const PtxSite &s = code.sites.at[i];
-    sites.push_back({s.text ? s.text : "", s.file ? s.file : "", s.line, s.column});
+    sites.push_back({s.text ? s.text : "", s.file ? s.file : "", s.line, s.column, s.prints});
   }
   RtArtifact r = {};
   r.kind = RT_CODE_PTX;

@@ -46,6 +46,7 @@ public:
     Gpu::Get().stream->keeping = nullptr;
     if (status == HD_OK && g) status = hdrt_stream_graph(Gpu::Get().stream, g, &err);
     if (status == HD_OK) status = hdrt_stream_wait(Gpu::Get().stream, &fault, &err);
+    diff::Printed::Take(&Gpu::Get().stream->printer, in);
     hdrt_graph_free(g);
     RtDevice *d = &Gpu::Get().device.base;
     for (HdBlock *b : there.blocks)

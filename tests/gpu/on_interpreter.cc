@@ -1,5 +1,6 @@
 // tests/gpu/on_interpreter.cc -- memory, launches and faults for the PTX interpreter.
 #include "on_interpreter.h"
+#include "base/format.h"
 
 #include <cstring>
 
@@ -27,10 +28,14 @@ public:
 
   std::string Run(diff::Inputs *in, diff::Faults *faults) {
     RtGpuFault fault = {};
+    records_->head = {};
+    memset(records_->bytes, 0, sizeof records_->bytes);
     std::string what = AddMemory(in, &fault);
+    if (what.empty()) what = Add(records_.get(), sizeof *records_, "what is printed");
     if (what.empty()) what = Launch(in, &fault);
     for (uint64_t at : added_) ptx_space_drop(space_, at);
     added_.clear();
+    Read(*records_, in);
     if (!what.empty()) return what;
     if (faults) faults->clear();
     if (fault.state == 0) return "";
@@ -50,6 +55,29 @@ private:
     if (ptx_space_add(space_, Address(p), n, p, 0, name)) return std::string("no place for ") + name;
     added_.push_back(Address(p));
     return "";
+  }
+
+  // Room for what the kernel prints, and its records as they lie there.
+  struct Records {
+    RtGpuPrinted head;
+    uint8_t bytes[1 << 20];
+  };
+  void Read(const Records &r, diff::Inputs *in) const {
+    diff::Printed printed;
+    printed.printer.lost = static_cast<int64_t>(r.head.lost);
+    for (size_t at = 0; at + sizeof(RtGpuPrint) <= std::min<size_t>(r.head.used, sizeof r.bytes);) {
+      RtGpuPrint p;
+      memcpy(&p, &r.bytes[at], sizeof p);
+      if (p.site == 0 || p.site > artifact_.a.nsites) break;
+      const char *format = artifact_.a.sites[p.site - 1].text;
+      std::vector<uint64_t> values(hdb_conversions(format));
+      if (!values.empty()) memcpy(values.data(), &r.bytes[at + sizeof p], 8 * values.size());
+      int64_t thread = 0;
+      for (size_t k = 0; k < in->dim.size(); k++) thread = thread * in->dim[k] + p.tid[k];
+      hdrt_printer_add(&printed.printer, thread, format, static_cast<uint32_t>(values.size()), values.data());
+      at += sizeof p + 8 * values.size();
+    }
+    printed.TakeTo(in);
   }
 
   // The arrays lie where they are; the bytes around their elements are theirs, too, and are compared.
@@ -83,11 +111,15 @@ private:
     g.fault = Address(fault);
     const PtxEntry *entry = ptx_entry(module_, a.symbol);
     if (!entry) return std::string("no entry ") + a.symbol;
-    if (entry->nparams != 2 || entry->params[1].size != sizeof g) return "the entry's parameters are others";
+    const RtGpuPrinting printing = {Address(records_.get()), sizeof records_->bytes, 0};
+    const bool prints = entry->nparams == 3 && entry->params[2].size == sizeof printing;
+    if ((entry->nparams != 2 && !prints) || entry->params[1].size != sizeof g)
+      return "the entry's parameters are others";
     std::vector<uint8_t> params(entry->param_bytes, 0);
     const void *args = in->Bind();
     memcpy(&params[entry->params[0].offset], args, std::min<size_t>(entry->params[0].size, in->args.size()));
     memcpy(&params[entry->params[1].offset], &g, sizeof g);
+    if (prints) memcpy(&params[entry->params[2].offset], &printing, sizeof printing);
     PtxLaunch l = {};
     PtxError err = {};
     l.entry = a.symbol;
@@ -110,6 +142,7 @@ private:
   PtxSpace *space_ = nullptr;
   PtxModule *module_ = nullptr;
   std::vector<uint64_t> added_;
+  std::unique_ptr<Records> records_ = std::make_unique<Records>();
 };
 
 } // namespace

@@ -100,6 +100,8 @@ kernel @memory(%a: array<f32, 2>, %ints: array<u64, 1>, %h: %Held, %things: arra
   %ok: bool = lt %i, %n
   assert %ok, "say \"so\"\n\ttab\\ and \x07"
   check %ok, %k, %m, "a[i]"
+  print "done\n"
+  print %k, %old, "%d of %u\n"
   return
 }
 

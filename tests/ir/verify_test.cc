@@ -29,6 +29,11 @@ const Broken kBroken[] = {
      "@f: extract_at: operand 2 must be an i32 or i64, and is u32;"},
     {"%a: vec<f32, 2>", "%x: u64 = bitcast %a return", "@f: bitcast: operand 1 must be a scalar, and is vec<f32, 2>;"},
     {"%a: i32", "if %a { yield } return", "@f: if: operand 1 must be a bool, and is i32; in 'if %a'"},
+    {"", "print \"%d\" return", "@f: print: the text asks for 1 operands, and gets 0;"},
+    {"%a: i32", "print %a, \"%d\" return", "@f: print: operand 1 must be i64 for %d, and is i32;"},
+    {"%a: i64", "print %a, \"%5u\" return", "@f: print: operand 1 must be u64 for %5u, and is i64;"},
+    {"%a: f32", "print %a, \"%g\" return", "@f: print: operand 1 must be f64 for %g, and is f32;"},
+    {"", "print \"so %s\" return", "@f: print: the text has a % at 3 that is no conversion;"},
     {"%a: vec<bool, 2>", "assert %a, \"t\" return", "@f: assert: operand 1 must be a bool, and is vec<bool, 2>;"},
     // --- results ---
     {"%a: f32", "%x: f64 = add %a, %a return", "@f: add: the result must be f32, and is f64;"},

@@ -19,7 +19,7 @@ struct Sample {
   char code[5] = {1, 2, 3, 4, 5};
   RtArtifact a = {};
   RtWriter w = {};
-  RtSite sites[2] = {{"x > 0", "a.hd", 3, 5}, {"index", "", 0, 0}};
+  RtSite sites[2] = {{"x > 0", "a.hd", 3, 5, false}, {"%d", "", 0, 0, true}};
   RtImport imports[2] = {{"clamp", "clamp(f32, i32) -> f32", nullptr}, {"note", "note(i64)", nullptr}};
   explicit Sample(bool ptx = false) {
     a.sig = {"saxpy", 3, params, 88, 2, 64};
@@ -101,7 +101,8 @@ TEST(Artifact, OfPtxHasItsSites) {
   EXPECT_STREQ(a.sites[0].file, "a.hd");
   EXPECT_EQ(a.sites[0].line, 3);
   EXPECT_EQ(a.sites[0].column, 5);
-  EXPECT_STREQ(a.sites[1].text, "index");
+  EXPECT_STREQ(a.sites[1].text, "%d");
+  EXPECT_TRUE(a.sites[1].prints && !a.sites[0].prints);
   EXPECT_STREQ(a.sites[1].file, "");
 }
 

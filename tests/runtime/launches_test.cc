@@ -77,7 +77,7 @@ void run_shape(RtDevice *d, std::vector<int64_t> dim, int busy, int group = 0) {
   RtLaunch l = {&code, &args, {1, 1, 1, 1}, static_cast<int32_t>(dim.size())};
   RtFault fault = {};
   for (size_t k = 0; k < dim.size(); k++) l.dim[k] = dim[k];
-  d->ops->run(d, &l, &hdb_system_allocator, &fault);
+  d->ops->run(d, &l, &hdb_system_allocator, &fault, nullptr);
   EXPECT_EQ(bad, 0);
   for (int64_t i = 0; i < n; i++) ASSERT_EQ(count[static_cast<size_t>(i)], 1) << "thread " << i << " of " << n;
 }
@@ -148,7 +148,7 @@ TEST(Launches, KeepTheFloatingPointEnvironmentToThemselves) {
   RtFault fault = {};
   unsigned before = _mm_getcsr();
   _mm_setcsr(before | 0x8040); // flush to zero, denormals are zero
-  d.d.ops->run(&d.d, &l, &hdb_system_allocator, &fault);
+  d.d.ops->run(&d.d, &l, &hdb_system_allocator, &fault, nullptr);
   EXPECT_EQ(seen, 0x1f80u);
   EXPECT_EQ(_mm_getcsr() & 0x8040, 0x8040u) << "the caller's own is given back";
   _mm_setcsr(before);

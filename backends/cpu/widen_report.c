@@ -1,7 +1,8 @@
-/* backends/cpu/widen_fault.c -- assert and check: a cold path that fills in the launch's fault record.
+/* backends/cpu/widen_report.c -- assert, check and print.
  *
- * The first thread to swap the record's state from 0 to 1 writes it and sets 2; the kernel goes on in any case. No call
- * is made: the code has no symbol for it, and a call would spill every vector register on the hot path.
+ * An assert or check is a cold path that fills in the launch's fault record. The first thread to swap the record's state from
+ * 0 to 1 writes it and sets 2; the kernel goes on in any case. No call is made: the code has no symbol for it, and a call
+ * would spill every vector register on the hot path. A print calls the launch's function, lane after lane.
  */
 #include "backends/cpu/widen.h"
 
@@ -37,7 +38,7 @@ static void put(CpuWiden *w, uint32_t offset, const char *type, const char *x) {
   hdcpu_line(w, "store %s %s, ptr %s, align %d", type, x, at, type[0] == 'i' && type[1] == '3' ? 4 : 8);
 }
 
-/* An operand of the lane that failed, as i64. */
+/* An operand of a lane, as i64. */
 static const char *of_lane(CpuWiden *w, const IrValue *v, const char *lane) {
   const char *st = w->st[v->type->kind], *x;
   if (hdir_is_const(v) || w->facts->of[v->id].cls == IR_UNIFORM)
@@ -82,7 +83,43 @@ static void cold(CpuWiden *w, const IrInst *i, const char *bad, const char *done
   hdcpu_line(w, "br label %%%s", done);
 }
 
+/* --- print --- */
+
+static bool differs(const CpuWiden *w, const IrValue *v) {
+  return !hdir_is_const(v) && w->facts->of[v->id].cls != IR_UNIFORM;
+}
+
+/* The bits of an operand of a lane. */
+static const char *bits_of_lane(CpuWiden *w, const IrValue *v, const char *lane) {
+  if (v->type->kind != IR_F64) return of_lane(w, v, lane);
+  const char *x =
+      differs(w, v) ? hdcpu_ins(w, "extractelement %s %s, i32 %s", w->vt[IR_F64], hdcpu_v(w, v), lane) : hdcpu_s(w, v);
+  return hdcpu_ins(w, "bitcast double %s to i64", x);
+}
+
+static void print(CpuWiden *w, const IrInst *i) {
+  uint32_t n = i->nargs;
+  const char *values = hdcpu_entry(w, "alloca [%u x i64], align 8", n ? n : 1);
+  const char *at = hdcpu_entry(w, "getelementptr i8, ptr %%span, i64 %d", CPU_SPAN_PRINT);
+  for (uint32_t k = 0; k < n; k++) /* what differs by lane is made before the loop over lanes */
+    if (differs(w, i->args[k])) hdcpu_v(w, i->args[k]);
+  CpuLanes l = hdcpu_lanes_begin(w, hdcpu_bits(w, hdcpu_on(w)));
+  for (uint32_t k = 0; k < n; k++) {
+    const char *to = hdcpu_ins(w, "getelementptr i64, ptr %s, i32 %u", values, k);
+    hdcpu_line(w, "store i64 %s, ptr %s, align 8", bits_of_lane(w, i->args[k], l.lane), to);
+  }
+  const char *x = hdcpu_ins(w, "add i64 %s, %s", w->lane0, hdcpu_ins(w, "zext i32 %s to i64", l.lane));
+  const char *call = hdcpu_ins(w, "load ptr, ptr %s, align 8", at);
+  hdcpu_line(w, "call void %s(ptr %%span, i64 %s, ptr %s, i32 %u, ptr %s)", call, x, text_global(w, i->text), n,
+             values);
+  hdcpu_lanes_end(w, &l);
+}
+
 void hdcpu_report(CpuWiden *w, const IrInst *i) {
+  if (i->op == IR_print) {
+    print(w, i);
+    return;
+  }
   const IrValue *c = i->args[0];
   const char *done = hdcpu_label(w), *fail = hdcpu_label(w), *bad = hdcpu_on(w), *ok;
   uint32_t mark;
