@@ -52,15 +52,12 @@
   X(hd_sim_render_picture) X(hd_sparse_new) X(hd_sparse_free) X(hd_sparse_transpose) X(hd_sparse_to_csr)               \
   X(hd_sparse_add) X(hd_sparse_multiply) X(hd_sparse_jacobi) X(hd_sparse_apply) X(hd_solve_cg) X(hd_solve_bicgstab)    \
   X(hd_solve_gmres) X(hd_stream_new) X(hd_stream_free) X(hd_stream_wait) X(hd_bvh_new_groups) X(hd_mesh_new_groups)
-// clang-format on
 
 #define HANDLES(X)                                                                                                     \
-  X(HdContext)                                                                                                         \
-  X(HdStream)                                                                                                          \
-  X(HdModule)                                                                                                          \
-  X(HdKernel)                                                                                                          \
-  X(HdEvent) X(HdGraph) X(HdBuilder) X(HdIrValue) X(HdAlgorithms) X(HdBvh) X(HdMesh) X(HdHashGrid) X(HdSurface)        \
-      X(HdVolume) X(HdSparse) X(HdSimParticles) X(HdSimCloth) X(HdSimRender)
+  X(HdContext) X(HdStream) X(HdModule) X(HdKernel) X(HdEvent) X(HdGraph) X(HdBuilder) X(HdIrValue) X(HdAlgorithms)     \
+  X(HdBvh) X(HdMesh) X(HdHashGrid) X(HdSurface) X(HdVolume) X(HdSparse) X(HdSimParticles) X(HdSimCloth)                \
+  X(HdSimRender)
+// clang-format on
 
 namespace {
 
