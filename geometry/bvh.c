@@ -244,7 +244,7 @@ static HdStatus build(HdBvh *b, const char *call, HdArray low, HdArray high) {
 
 HdStatus hdgeo_bvh_new(HdContext *ctx, HdStream *stream, const char *call, const HdBvhOptions *options, HdArray low,
                        HdArray high, const HdArray *group, int32_t ngroups, HdBvh **out) {
-  HD_TRY(hdgeo_check_new(ctx, stream, call, out));
+  HD_TRY(hdhost_check_new(ctx, stream, call, out));
   HdBvhOptions defaults = HD_BVH_OPTIONS_INIT;
   if (!options) options = &defaults;
   HD_TRY(check_options(ctx, options));

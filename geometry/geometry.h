@@ -13,9 +13,6 @@ const char *hdgeo_source(const char *name);
 HdStatus hdgeo_read(HdContext *ctx, HdStream *stream, HdArray from, void *to);
 HdStatus hdgeo_write(HdContext *ctx, HdStream *stream, const void *from, HdArray to);
 
-/* That what makes a structure is given a context, a stream and a place for it. */
-HdStatus hdgeo_check_new(HdContext *ctx, const HdStream *stream, const char *call, const void *out);
-
 /* That `a` has one axis, elements of `type`, and lies on the stream's device. */
 HdStatus hdgeo_check(HdContext *ctx, HdStream *stream, const char *call, const char *arg, HdArray a, HdType type);
 

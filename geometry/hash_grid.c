@@ -81,6 +81,7 @@ static HdStatus start(HdHashGrid *g) {
 HdStatus hd_hash_grid_new(HdContext *ctx, HdStream *stream, const HdHashGridOptions *options, HdHashGrid **out) {
   HdHashGridOptions defaults = HD_HASH_GRID_OPTIONS_INIT;
   if (!options) options = &defaults;
+  HD_TRY(hdhost_check_new(ctx, stream, "hd_hash_grid_new", out));
   HD_TRY(check_options(ctx, options));
   HdHashGrid *g = hdhost_alloc(ctx, sizeof *g);
   if (!g) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_hash_grid_new", "", "");

@@ -165,7 +165,7 @@ static HdStatus make(HdMesh *m, const char *call, const Groups *groups, HdArray 
 
 static HdStatus mesh_new(HdContext *ctx, HdStream *stream, const char *call, const HdMeshOptions *options,
                          HdArray points, HdArray faces, const Groups *groups, HdMesh **out) {
-  HD_TRY(hdgeo_check_new(ctx, stream, call, out));
+  HD_TRY(hdhost_check_new(ctx, stream, call, out));
   HdMeshOptions defaults = HD_MESH_OPTIONS_INIT;
   HD_TRY(hdgeo_check(ctx, stream, call, "points", points, hd_type_vec(HD_F32, 3)));
   HD_TRY(hdgeo_check(ctx, stream, call, "faces", faces, hd_type_vec(HD_I32, 3)));

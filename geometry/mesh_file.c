@@ -194,6 +194,7 @@ static HdStatus read_source(HdContext *ctx, const char *call, const HdMeshFileOp
 }
 
 HdStatus hd_mesh_data_load(HdContext *ctx, const char *path, const HdMeshFileOptions *options, HdMeshData *out) {
+  if (!path) return hd_context_fail(ctx, HD_ERR_ARG, "hd_mesh_data_load", "path", "it is NULL");
   return read_source(ctx, "hd_mesh_data_load", options, (GeoMeshSource){.path = path}, out);
 }
 

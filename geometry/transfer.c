@@ -19,13 +19,6 @@ HdStatus hdgeo_write(HdContext *ctx, HdStream *stream, const void *from, HdArray
   return copy(ctx, stream, to, (void *)from, false);
 }
 
-HdStatus hdgeo_check_new(HdContext *ctx, const HdStream *stream, const char *call, const void *out) {
-  if (!ctx) return HD_ERR_ARG;
-  if (!stream) return hd_context_fail(ctx, HD_ERR_ARG, call, "stream", "it is NULL");
-  if (!out) return hd_context_fail(ctx, HD_ERR_ARG, call, "out", "it is NULL");
-  return HD_OK;
-}
-
 HdStatus hdgeo_check(HdContext *ctx, HdStream *stream, const char *call, const char *arg, HdArray a, HdType type) {
   HdDevice device = hd_stream_device(stream);
   if (a.ndim != 1) return hd_context_fail(ctx, HD_ERR_SHAPE, call, arg, "wanted an array of one axis");

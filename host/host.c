@@ -56,3 +56,10 @@ void hdhost_release(HdContext *ctx, void *p, size_t size) {
   const HdAllocator *mem = hd_context_allocator(ctx);
   if (p) mem->resize(mem->user, p, size, 0);
 }
+
+HdStatus hdhost_check_new(HdContext *ctx, const HdStream *stream, const char *call, const void *out) {
+  if (!ctx) return HD_ERR_ARG;
+  if (!stream) return hd_context_fail(ctx, HD_ERR_ARG, call, "stream", "it is NULL");
+  if (!out) return hd_context_fail(ctx, HD_ERR_ARG, call, "out", "it is NULL");
+  return HD_OK;
+}

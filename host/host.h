@@ -33,6 +33,9 @@ typedef struct HostView {
 HdStatus hdhost_view(HdContext *ctx, HdStream *stream, HdArray a, HostView *out);
 HdStatus hdhost_unview(HdContext *ctx, HostView *v, bool changed);
 
+/* What a call that makes an object is given: HD_ERR_ARG if any of these is NULL. */
+HdStatus hdhost_check_new(HdContext *ctx, const HdStream *stream, const char *call, const void *out);
+
 void *hdhost_alloc(HdContext *ctx, size_t size); /* zeroed; NULL if there is none */
 void  hdhost_release(HdContext *ctx, void *p, size_t size);
 

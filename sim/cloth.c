@@ -142,6 +142,7 @@ static HdStatus start(HdSimCloth *c, HdDevice device) {
 HdStatus hd_sim_cloth_new(HdContext *ctx, HdStream *stream, const HdSimClothOptions *options, HdSimCloth **out) {
   HdSimClothOptions defaults = HD_SIM_CLOTH_OPTIONS_INIT;
   if (!options) options = &defaults;
+  HD_TRY(hdhost_check_new(ctx, stream, "hd_sim_cloth_new", out));
   HD_TRY(check_options(ctx, options));
   HdSimCloth *c = hdhost_alloc(ctx, sizeof *c);
   if (!c) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_sim_cloth_new", "", "");

@@ -107,17 +107,20 @@ template <class F> std::string Ended(F work) {
   return WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : WEXITSTATUS(status) ? "an exit" : "";
 }
 
-// The call with each of its pointers NULL in turn, the other arguments being there.
+// The call with each of its pointers NULL in turn, and each two of them, the other arguments being there: options of zeros are
+// often refused before the rest is looked at, and NULL stands for the usual ones.
 template <class R, class... A, size_t... I> void Sweep(const char *name, R (*call)(A...), std::index_sequence<I...>) {
-  auto without = [&](size_t missing) {
+  auto without = [&](size_t one, size_t other) {
     std::tuple<A...> args{Valid<A>()...};
-    ((I == missing ? void(std::get<I>(args) = A{}) : void()), ...);
+    ((I == one || I == other ? void(std::get<I>(args) = A{}) : void()), ...);
     std::apply(call, args);
   };
   const bool pointer[] = {std::is_pointer_v<A>...};
   for (size_t i = 0; i < sizeof...(A); i++) {
-    if (!pointer[i]) continue;
-    EXPECT_EQ(Ended([&] { without(i); }), "") << name << " without its argument " << i;
+    for (size_t j = 0; j <= i; j++) {
+      if (!pointer[i] || !pointer[j]) continue;
+      EXPECT_EQ(Ended([&] { without(i, j); }), "") << name << " without its arguments " << j << " and " << i;
+    }
   }
 }
 template <class R, class... A> void Sweep(const char *name, R (*call)(A...)) {
