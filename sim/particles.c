@@ -96,7 +96,7 @@ HdStatus hd_sim_particles_new(HdContext *ctx, HdStream *stream, const HdSimParti
   HdSimParticlesOptions defaults = HD_SIM_PARTICLES_OPTIONS_INIT;
   if (!options) options = &defaults;
   HD_TRY(hdhost_check_new(ctx, stream, "hd_sim_particles_new", out));
-  if (!x) return hd_context_fail(ctx, HD_ERR_ARG, "hd_sim_particles_new", "x", "it is NULL");
+  if (n && !x) return hd_context_fail(ctx, HD_ERR_ARG, "hd_sim_particles_new", "x", "it is NULL");
   HD_TRY(check_options(ctx, options, n));
   HdDevice device = hd_stream_device(stream);
   HdSimParticles *p = hdhost_alloc(ctx, sizeof *p);
