@@ -7,9 +7,7 @@
 static const char *const module_names[ALG_MODULES] = {"sort", "reduce", "scan", "select", "sparse", "solve", "dense"};
 
 HdStatus hd_algorithms_new(HdContext *ctx, HdStream *stream, const HdModuleOptions *options, HdAlgorithms **out) {
-  if (!out) return hd_context_fail(ctx, HD_ERR_ARG, "hd_algorithms_new", "out", "it is NULL");
-  if (!ctx) return HD_ERR_ARG;
-  if (!stream) return hd_context_fail(ctx, HD_ERR_ARG, "hd_algorithms_new", "stream", "it is NULL");
+  HD_TRY(hdhost_check_new(ctx, stream, "hd_algorithms_new", out));
   HdAlgorithms *a = hdhost_alloc(ctx, sizeof *a);
   if (!a) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_algorithms_new", "", "");
   a->ctx = ctx;

@@ -103,8 +103,7 @@ static HdStatus start(HdSurface *s) {
 }
 
 HdStatus hd_surface_new(HdContext *ctx, HdStream *stream, HdSurface **out) {
-  if (!ctx) return HD_ERR_ARG;
-  if (!out) return hd_context_fail(ctx, HD_ERR_ARG, "hd_surface_new", "out", "it is NULL");
+  HD_TRY(hdhost_check_new(ctx, stream, "hd_surface_new", out));
   HdSurface *s = hdhost_alloc(ctx, sizeof *s);
   if (!s) return hd_context_fail(ctx, HD_ERR_NOMEM, "hd_surface_new", "", "");
   s->ctx = ctx;

@@ -33,8 +33,7 @@ static HdStatus start(HdSimRender *r, HdDevice device) {
 }
 
 HdStatus hd_sim_render_new(HdContext *ctx, HdStream *stream, int32_t rows, int32_t cols, HdSimRender **out) {
-  if (!ctx) return HD_ERR_ARG;
-  if (!out) return hd_context_fail(ctx, HD_ERR_ARG, "hd_sim_render_new", "out", "it is NULL");
+  HD_TRY(hdhost_check_new(ctx, stream, "hd_sim_render_new", out));
   if (rows < 1 || cols < 1 || rows > 16384 || cols > 16384)
     return hd_context_fail(ctx, HD_ERR_ARG, "hd_sim_render_new", "rows, cols", "wanted 1 to 16384 each");
   HdSimRender *r = hdhost_alloc(ctx, sizeof *r);

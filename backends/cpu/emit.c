@@ -248,6 +248,10 @@ bool hdcpu_is_vec(const CpuWiden *w, const IrValue *v) {
   return !hdir_is_const(v) && w->facts->of[v->id].cls == IR_VARYING;
 }
 
+bool hdcpu_differs(const CpuWiden *w, const IrValue *v) {
+  return !hdir_is_const(v) && w->facts->of[v->id].cls != IR_UNIFORM;
+}
+
 const char *hdcpu_type(const CpuWiden *w, const IrType *t, bool vec) { return vec ? w->vt[t->kind] : w->st[t->kind]; }
 
 const char *hdcpu_s(CpuWiden *w, const IrValue *v) {

@@ -170,6 +170,7 @@ const char *hdcpu_mem_type(const IrType *t); /* of a scalar in memory: bool is i
 
 /* --- values --- */
 bool        hdcpu_is_vec(const CpuWiden *w, const IrValue *v);
+bool        hdcpu_differs(const CpuWiden *w, const IrValue *v); /* from lane to lane: varying or affine */
 const char *hdcpu_type(const CpuWiden *w, const IrType *t, bool vec);
 const char *hdcpu_s(CpuWiden *w, const IrValue *v);
 const char *hdcpu_v(CpuWiden *w, const IrValue *v);

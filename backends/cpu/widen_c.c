@@ -48,10 +48,6 @@ typedef struct Call {
   bool vec; /* results differ by lane */
 } Call;
 
-static bool differs(const CpuWiden *w, const IrValue *v) {
-  return !hdir_is_const(v) && w->facts->of[v->id].cls != IR_UNIFORM;
-}
-
 /* One lane of a vector. */
 static const char *lane_of(const Call *c, const IrType *t, const char *v) {
   CpuWiden *w = c->w;
@@ -60,7 +56,7 @@ static const char *lane_of(const Call *c, const IrType *t, const char *v) {
 }
 
 static const char *scalar(const Call *c, const IrValue *v) {
-  return differs(c->w, v) ? lane_of(c, v->type, hdcpu_v(c->w, v)) : hdcpu_s(c->w, v);
+  return hdcpu_differs(c->w, v) ? lane_of(c, v->type, hdcpu_v(c->w, v)) : hdcpu_s(c->w, v);
 }
 
 static const char *at(const Call *c, const char *base, uint32_t offset) {
@@ -112,7 +108,7 @@ static void put_parts(Call *c, const IrValue *v, uint32_t offset) {
 /* What differs by lane is made before the loop over lanes. */
 static void make_vectors(CpuWiden *w, const IrValue *v) {
   if (hdir_is_scalar(v->type)) {
-    if (differs(w, v)) hdcpu_v(w, v);
+    if (hdcpu_differs(w, v)) hdcpu_v(w, v);
   } else if (v->def && v->def->op == IR_make) {
     for (uint32_t k = 0; k < v->type->nparts; k++) make_vectors(w, v->def->args[k]);
   }

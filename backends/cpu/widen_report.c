@@ -38,13 +38,13 @@ static void put(CpuWiden *w, uint32_t offset, const char *type, const char *x) {
   hdcpu_line(w, "store %s %s, ptr %s, align %d", type, x, at, type[0] == 'i' && type[1] == '3' ? 4 : 8);
 }
 
-/* An operand of a lane, as i64. */
+/* An operand of a lane, as i64; of an f64 the bits. */
 static const char *of_lane(CpuWiden *w, const IrValue *v, const char *lane) {
-  const char *st = w->st[v->type->kind], *x;
-  if (hdir_is_const(v) || w->facts->of[v->id].cls == IR_UNIFORM)
-    x = hdcpu_s(w, v);
-  else
-    x = hdcpu_ins(w, "extractelement %s %s, i32 %s", w->vt[v->type->kind], hdcpu_v(w, v), lane);
+  const char *st = w->st[v->type->kind];
+  const char *x = hdcpu_differs(w, v)
+                      ? hdcpu_ins(w, "extractelement %s %s, i32 %s", w->vt[v->type->kind], hdcpu_v(w, v), lane)
+                      : hdcpu_s(w, v);
+  if (v->type->kind == IR_F64) return hdcpu_ins(w, "bitcast double %s to i64", x);
   if (hdir_bits(v->type) == 64) return x;
   return hdcpu_ins(w, "%s %s %s to i64", hdir_is_signed(v->type) ? "sext" : "zext", st, x);
 }
@@ -85,28 +85,16 @@ static void cold(CpuWiden *w, const IrInst *i, const char *bad, const char *done
 
 /* --- print --- */
 
-static bool differs(const CpuWiden *w, const IrValue *v) {
-  return !hdir_is_const(v) && w->facts->of[v->id].cls != IR_UNIFORM;
-}
-
-/* The bits of an operand of a lane. */
-static const char *bits_of_lane(CpuWiden *w, const IrValue *v, const char *lane) {
-  if (v->type->kind != IR_F64) return of_lane(w, v, lane);
-  const char *x =
-      differs(w, v) ? hdcpu_ins(w, "extractelement %s %s, i32 %s", w->vt[IR_F64], hdcpu_v(w, v), lane) : hdcpu_s(w, v);
-  return hdcpu_ins(w, "bitcast double %s to i64", x);
-}
-
 static void print(CpuWiden *w, const IrInst *i) {
   uint32_t n = i->nargs;
   const char *values = hdcpu_entry(w, "alloca [%u x i64], align 8", n ? n : 1);
   const char *at = hdcpu_entry(w, "getelementptr i8, ptr %%span, i64 %d", CPU_SPAN_PRINT);
   for (uint32_t k = 0; k < n; k++) /* what differs by lane is made before the loop over lanes */
-    if (differs(w, i->args[k])) hdcpu_v(w, i->args[k]);
+    if (hdcpu_differs(w, i->args[k])) hdcpu_v(w, i->args[k]);
   CpuLanes l = hdcpu_lanes_begin(w, hdcpu_bits(w, hdcpu_on(w)));
   for (uint32_t k = 0; k < n; k++) {
     const char *to = hdcpu_ins(w, "getelementptr i64, ptr %s, i32 %u", values, k);
-    hdcpu_line(w, "store i64 %s, ptr %s, align 8", bits_of_lane(w, i->args[k], l.lane), to);
+    hdcpu_line(w, "store i64 %s, ptr %s, align 8", of_lane(w, i->args[k], l.lane), to);
   }
   const char *x = hdcpu_ins(w, "add i64 %s, %s", w->lane0, hdcpu_ins(w, "zext i32 %s to i64", l.lane));
   const char *call = hdcpu_ins(w, "load ptr, ptr %s, align 8", at);
@@ -123,7 +111,7 @@ void hdcpu_report(CpuWiden *w, const IrInst *i) {
   const IrValue *c = i->args[0];
   const char *done = hdcpu_label(w), *fail = hdcpu_label(w), *bad = hdcpu_on(w), *ok;
   uint32_t mark;
-  if (hdir_is_const(c) || w->facts->of[c->id].cls == IR_UNIFORM) {
+  if (!hdcpu_differs(w, c)) {
     ok = hdcpu_s(w, c);
   } else {
     bad = hdcpu_mask_andnot(w, hdcpu_on(w), hdcpu_v(w, c));
