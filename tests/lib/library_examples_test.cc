@@ -1,4 +1,4 @@
-// The examples of docs/library.md hold: on the interpreter, and as machine code.
+// The examples of docs/library.md hold: on the interpreter, as machine code, and those of groups as PTX.
 #include "library_testing.h"
 #include "tests/docs/page.h"
 
@@ -10,8 +10,10 @@ TEST_P(Examples, Hold) {
   const Block &b = GetParam();
   std::string text = KernelAround(b) + b.text + "}\n";
   const int threads = IsOfGroup(b) ? 64 : 1;
-  Machine m(1);
-  for (HdDevice device : {m.interp, m.cpu}) {
+  Machine m(1, IsOfGroup(b));
+  std::vector<HdDevice> devices{m.interp, m.cpu};
+  if (IsOfGroup(b)) devices.push_back(m.gpu);
+  for (HdDevice device : devices) {
     std::vector<float> x(4);
     std::vector<double> d(4);
     std::vector<int32_t> n(4);

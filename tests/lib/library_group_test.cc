@@ -41,7 +41,7 @@ protected:
 TEST_P(Group, SumsAndExtremesAndCounts) {
   auto x = Numbers<int32_t>(n, -1000, 1000);
   std::vector<int32_t> sum(x.size()), least(x.size()), most(x.size()), count(x.size()), votes(x.size());
-  Everywhere::It().Run(
+  Everywhere::AndOnGpu().Run(
       Kernel(size, "i32 x[], i32 sum[], i32 least[], i32 most[], i32 count[], i32 votes[]",
              "sum[i] = group_sum(x[i]); least[i] = group_min(x[i]); most[i] = group_max(x[i]); count[i] = "
              "group_count(x[i] > 300); votes[i] = (group_any(x[i] > 990) ? 1 : 0) + (group_all(x[i] > -990) ? 2 : 0);"),
@@ -63,7 +63,7 @@ TEST_P(Group, SumsAndExtremesAndCounts) {
 TEST_P(Group, SumsOfFloatsHaveTheStatedOrder) {
   auto x = Numbers<float>(n, -1, 1);
   std::vector<float> sum(x.size()), scan(x.size());
-  Everywhere::It().Run(
+  Everywhere::AndOnGpu().Run(
       Kernel(size, "f32 x[], f32 sum[], f32 scan[]", "sum[i] = group_sum(x[i]); scan[i] = group_scan(x[i]);"), n, x,
       sum, scan);
   for (int i = 0; i < n; i++) {
@@ -80,10 +80,10 @@ TEST_P(Group, SumsOfFloatsHaveTheStatedOrder) {
 TEST_P(Group, RunningSumsAndValuesOfOneThread) {
   auto x = Numbers<int32_t>(n, -50, 50);
   std::vector<int32_t> scan(x.size()), before(x.size()), one(x.size());
-  Everywhere::It().Run(Kernel(size, "i32 x[], i32 scan[], i32 before[], i32 one[]",
-                              "scan[i] = group_scan(x[i]); before[i] = group_scan_exclusive(x[i]); "
-                              "for (k in 0..3) one[i] += group_broadcast(x[i], 40 * k - 7);"),
-                       n, x, scan, before, one);
+  Everywhere::AndOnGpu().Run(Kernel(size, "i32 x[], i32 scan[], i32 before[], i32 one[]",
+                                    "scan[i] = group_scan(x[i]); before[i] = group_scan_exclusive(x[i]); "
+                                    "for (k in 0..3) one[i] += group_broadcast(x[i], 40 * k - 7);"),
+                             n, x, scan, before, one);
   for (int i = 0; i < n; i++) {
     const int first = i / size * size;
     const size_t at = static_cast<size_t>(i);
@@ -101,9 +101,9 @@ TEST_P(Group, Sorts) {
   auto y = Numbers<float>(n, -1, 1);
   std::vector<int32_t> sorted(x.size());
   std::vector<float> ordered(x.size());
-  Everywhere::It().Run(Kernel(size, "i32 x[], f32 y[], i32 sorted[], f32 ordered[]",
-                              "sorted[i] = group_sort(x[i]); ordered[i] = group_sort(y[i]);"),
-                       n, x, y, sorted, ordered);
+  Everywhere::AndOnGpu().Run(Kernel(size, "i32 x[], f32 y[], i32 sorted[], f32 ordered[]",
+                                    "sorted[i] = group_sort(x[i]); ordered[i] = group_sort(y[i]);"),
+                             n, x, y, sorted, ordered);
   for (int g = 0; g < kGroups; g++) {
     std::sort(x.begin() + g * size, x.begin() + (g + 1) * size);
     std::sort(y.begin() + g * size, y.begin() + (g + 1) * size);

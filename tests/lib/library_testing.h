@@ -73,16 +73,20 @@ inline std::vector<Code> Codes() {
   return all;
 }
 
-// A context with the devices of the machine; nothing is cached.
+// A context with the devices of the machine, and a simulated GPU if wanted; nothing is cached.
 class Machine {
  public:
-  explicit Machine(int threads = 0) {
+  explicit Machine(int threads = 0, bool with_gpu = false) {
+    if (with_gpu) setenv("HEDDLE_LIBCUDA", "tests/fakecuda/libfakecuda.so", 1);
     HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
     o.threads = threads;
     o.no_cache = true;
     EXPECT_EQ(hd_context_new(&o, &ctx), HD_OK);
     EXPECT_EQ(hd_device_find(ctx, "cpu", &cpu), HD_OK);
     EXPECT_EQ(hd_device_find(ctx, "interp", &interp), HD_OK);
+    if (with_gpu) {
+      EXPECT_EQ(hd_device_find(ctx, "cuda:0", &gpu), HD_OK) << Why();
+    }
   }
   ~Machine() { hd_context_free(ctx); }
   Machine(const Machine &) = delete;
@@ -94,7 +98,7 @@ class Machine {
   }
 
   HdContext *ctx = nullptr;
-  HdDevice cpu, interp;
+  HdDevice cpu, interp, gpu = {};
 };
 
 // One kernel of a source, run on arrays in the tests' memory.
@@ -141,17 +145,36 @@ class Program {
     int at = 0;
     (Borrow(at++, args, arrays), ...);
     HdArg list[count];
+    if (device_.kind == HD_DEVICE_CUDA) return RunOnGpu(n, count, arrays);
     for (int i = 0; i < count; i++) list[i] = hd_arg_array(&arrays[i]);
     ASSERT_EQ(hd_launch(kernel_, stream_, 1, &n, count, list), HD_OK) << machine_.Why();
   }
 
  private:
+  // On copies of the arrays, which lie in the host's memory.
+  void RunOnGpu(int64_t n, int count, HdArray host[]) {
+    std::vector<HdArray> there(static_cast<size_t>(count));
+    std::vector<HdArg> list;
+    for (int i = 0; i < count; i++) {
+      HdArray &a = there[static_cast<size_t>(i)];
+      ASSERT_EQ(hd_array_zeros(machine_.ctx, device_, host[i].type, 1, host[i].length, &a), HD_OK) << machine_.Why();
+      ASSERT_EQ(hd_array_copy(stream_, host[i], a), HD_OK) << machine_.Why();
+      list.push_back(hd_arg_array(&a));
+    }
+    EXPECT_EQ(hd_launch(kernel_, stream_, 1, &n, count, list.data()), HD_OK) << machine_.Why();
+    for (int i = 0; i < count; i++)
+      EXPECT_EQ(hd_array_copy(stream_, there[static_cast<size_t>(i)], host[i]), HD_OK) << machine_.Why();
+    EXPECT_EQ(hd_stream_wait(stream_), HD_OK) << machine_.Why();
+    for (HdArray &a : there) hd_array_free(machine_.ctx, &a);
+  }
+
   template <typename T>
   void Borrow(int at, std::vector<T> &v, HdArray arrays[]) {
     HdParam p = hd_kernel_param(kernel_, at);
     ASSERT_EQ(v.size() * sizeof(T) % p.type.size, 0u) << "argument " << at;
     int64_t n = static_cast<int64_t>(v.size() * sizeof(T) / p.type.size);
-    ASSERT_EQ(hd_array_borrow(machine_.ctx, device_, p.type, 1, &n, nullptr, v.data(), &arrays[at]), HD_OK)
+    HdDevice where = device_.kind == HD_DEVICE_CUDA ? machine_.cpu : device_;
+    ASSERT_EQ(hd_array_borrow(machine_.ctx, where, p.type, 1, &n, nullptr, v.data(), &arrays[at]), HD_OK)
         << machine_.Why();
   }
 
@@ -162,11 +185,16 @@ class Program {
   HdStream *stream_ = nullptr;
 };
 
-// Runs sources on the interpreter and in all machine code, whose bits have to be the same. What it compiled it keeps.
+// Runs sources on the interpreter and as all machine code, whose bits have to be the same. What it compiled it keeps.
 class Everywhere {
  public:
   static Everywhere &It() {
-    static Everywhere it;
+    static Everywhere it(false);
+    return it;
+  }
+  // The simulated GPU runs PTX slowly: for what threads do together.
+  static Everywhere &AndOnGpu() {
+    static Everywhere it(true);
     return it;
   }
 
@@ -179,12 +207,12 @@ class Everywhere {
   void RunOnce(const std::string &text, int64_t n, std::vector<T> &...args) {
     RunIn(Kept(text, {{0, nullptr}}), text, n, args...);
   }
-  Machine machine{1};
+  Machine machine;
 
  private:
   using Programs = std::vector<std::unique_ptr<Program>>;
 
-  Everywhere() {
+  explicit Everywhere(bool with_gpu) : machine(1, with_gpu) {
     for (const Code &c : Codes())
       if (Program::CanRun(machine, Options(c))) codes_.push_back(c);
     EXPECT_FALSE(codes_.empty());
@@ -200,6 +228,7 @@ class Everywhere {
     if (!p.empty()) return p;
     p.push_back(std::make_unique<Program>(machine, text, machine.interp));
     for (const Code &c : codes) p.push_back(std::make_unique<Program>(machine, text, machine.cpu, Options(c)));
+    if (machine.gpu.kind == HD_DEVICE_CUDA) p.push_back(std::make_unique<Program>(machine, text, machine.gpu));
     return p;
   }
   // The interpreter's results stay.

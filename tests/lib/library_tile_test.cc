@@ -47,12 +47,12 @@ template <typename T> void TestProduct(const Product &p, const std::string &type
         T &sum = want[static_cast<size_t>(r * p.n + s)];
         sum = std::fma(a[static_cast<size_t>(r * p.k + k)], b[static_cast<size_t>(k * p.n + s)], sum);
       }
-  Everywhere::It().Run(Kernel(p.group, type + " a[], " + type + " b[], " + type + " c[]",
-                              "shared " + type + " x" + Shape(p.m, p.k) + "shared " + type + " y" + Shape(p.k, p.n) +
-                                  "shared " + type + " z" + Shape(p.m, p.n) + In("x", "a", p.m, p.k) +
-                                  In("y", "b", p.k, p.n) + In("z", "c", p.m, p.n) + "tile_matmul(z, x, y);" +
-                                  Out("c", "z", p.m, p.n)),
-                       p.group, a, b, c);
+  Everywhere::AndOnGpu().Run(Kernel(p.group, type + " a[], " + type + " b[], " + type + " c[]",
+                                    "shared " + type + " x" + Shape(p.m, p.k) + "shared " + type + " y" +
+                                        Shape(p.k, p.n) + "shared " + type + " z" + Shape(p.m, p.n) +
+                                        In("x", "a", p.m, p.k) + In("y", "b", p.k, p.n) + In("z", "c", p.m, p.n) +
+                                        "tile_matmul(z, x, y);" + Out("c", "z", p.m, p.n)),
+                             p.group, a, b, c);
   for (size_t e = 0; e < c.size(); e++) ASSERT_EQ(BitsOf(c[e]), BitsOf(want[e])) << e;
 }
 
@@ -79,10 +79,10 @@ TEST(Products, OfHalvesAreSummedInFloats) {
                                 "(a[e]); "
                                 "for (var e = i; e < 800; e += 64) y[e / 40][e % 40] = " +
                                 t + "(b[e]); ";
-    Everywhere::It().Run(Kernel(64, "i32 a[], i32 b[], f32 c[]",
-                                "shared " + t + " x[9][20]; shared " + t + " y[20][40]; shared f32 z[9][40]; " + fill +
-                                    "tile_fill(z, 0); tile_matmul(z, x, y); " + Out("c", "z", 9, 40)),
-                         64, a, b, c);
+    Everywhere::AndOnGpu().Run(Kernel(64, "i32 a[], i32 b[], f32 c[]",
+                                      "shared " + t + " x[9][20]; shared " + t + " y[20][40]; shared f32 z[9][40]; " +
+                                          fill + "tile_fill(z, 0); tile_matmul(z, x, y); " + Out("c", "z", 9, 40)),
+                               64, a, b, c);
     for (int r = 0; r < 9; r++)
       for (int s = 0; s < 40; s++) {
         int sum = 0;
@@ -98,10 +98,10 @@ TEST(Tiles, AreZeroOutsideOfTheArrayAndStoreNothingThere) {
   for (int first : {-40, -3, 0, 4, 9, 10, 50}) {
     std::vector<float> t(7), back = b;
     std::vector<int32_t> at{first};
-    Everywhere::It().Run(Kernel(32, "f32 a[], i32 at[], f32 t[], f32 b[]",
-                                "shared f32 x[7]; tile_load(x, a, at[0]); if (i < 7) t[i] = x[i]; barrier(); "
-                                "tile_store(x, b, at[0]);"),
-                         32, a, at, t, back);
+    Everywhere::AndOnGpu().Run(Kernel(32, "f32 a[], i32 at[], f32 t[], f32 b[]",
+                                      "shared f32 x[7]; tile_load(x, a, at[0]); if (i < 7) t[i] = x[i]; barrier(); "
+                                      "tile_store(x, b, at[0]);"),
+                               32, a, at, t, back);
     for (int k = 0; k < 7; k++) {
       bool inside = first + k >= 0 && first + k < 10;
       ASSERT_EQ(t[static_cast<size_t>(k)], inside ? a[static_cast<size_t>(first + k)] : 0.0f);
@@ -118,7 +118,7 @@ TEST(Tiles, AreReducedAndScannedInOrder) {
   std::string head =
       "f32 a[], f32 scan[], f32 before[], f32 turned[], f32 rows[], f32 least[], f32 most[], f32 column[], "
       "f32 low[], f32 high[]";
-  Everywhere::It().Run(
+  Everywhere::AndOnGpu().Run(
       Kernel(64, head,
              "shared f32 t[13][37]; shared f32 u[37][13]; shared f32 r[13]; shared f32 c[37]; " + In("t", "a", m, n) +
                  "tile_transpose(u, t); " + Out("turned", "u", n, m) +
@@ -166,12 +166,12 @@ TEST(Tiles, OfAnyLengthAreSortedWithTheirValues) {
     std::string size = std::to_string(n), load = "tile_load(k, key, 0); tile_load(v, value, 0); ";
     auto sorted = key;
     std::sort(sorted.begin(), sorted.end());
-    Everywhere::It().Run(Kernel(64, "i32 key[], i32 value[]",
-                                "shared i32 k[" + size + "]; shared i32 v[" + size + "]; " + load +
-                                    "tile_sort(k, v); tile_store(k, key, 0); tile_store(v, value, 0); "
-                                    "tile_load(v, key, 0); tile_sort(v); for (var e = i; e < " +
-                                    size + "; e += 64) assert(v[e] == k[e], \"stays\");"),
-                         64, key, value);
+    Everywhere::AndOnGpu().Run(Kernel(64, "i32 key[], i32 value[]",
+                                      "shared i32 k[" + size + "]; shared i32 v[" + size + "]; " + load +
+                                          "tile_sort(k, v); tile_store(k, key, 0); tile_store(v, value, 0); "
+                                          "tile_load(v, key, 0); tile_sort(v); for (var e = i; e < " +
+                                          size + "; e += 64) assert(v[e] == k[e], \"stays\");"),
+                               64, key, value);
     EXPECT_EQ(key, sorted);
     EXPECT_EQ(value, sorted);
   }
@@ -198,14 +198,15 @@ template <typename T> void TestSystem(int n, int group, const std::string &type)
     for (size_t c = 0; c < 3; c++) columns[static_cast<size_t>(r) * 3 + c] = static_cast<T>(sum * (1.0 + double(c)));
   }
   std::string size = std::to_string(n);
-  Everywhere::It().Run(Kernel(group, type + " a[], " + type + " b[], " + type + " l[], " + type + " columns[]",
-                              "shared " + type + " t" + Shape(n, n) + "shared " + type + " v[" + size + "]; shared " +
-                                  type + " w" + Shape(n, 3) + In("t", "a", n, n) + In("w", "columns", n, 3) +
-                                  "tile_load(v, b, 0); tile_cholesky(t); " + Out("l", "t", n, n) +
-                                  "tile_cholesky_solve(t, v); tile_store(v, b, 0); tile_solve_lower(t, w); "
-                                  "tile_solve_lower_transposed(t, w); " +
-                                  Out("columns", "w", n, 3)),
-                       group, a, b, l, columns);
+  Everywhere::AndOnGpu().Run(Kernel(group, type + " a[], " + type + " b[], " + type + " l[], " + type + " columns[]",
+                                    "shared " + type + " t" + Shape(n, n) + "shared " + type + " v[" + size +
+                                        "]; shared " + type + " w" + Shape(n, 3) + In("t", "a", n, n) +
+                                        In("w", "columns", n, 3) + "tile_load(v, b, 0); tile_cholesky(t); " +
+                                        Out("l", "t", n, n) +
+                                        "tile_cholesky_solve(t, v); tile_store(v, b, 0); tile_solve_lower(t, w); "
+                                        "tile_solve_lower_transposed(t, w); " +
+                                        Out("columns", "w", n, 3)),
+                             group, a, b, l, columns);
   const double eps = std::numeric_limits<T>::epsilon();
   for (int r = 0; r < n; r++) {
     for (int c = 0; c <= r; c++) {
@@ -230,7 +231,7 @@ TEST(Tiles, ThatArePositiveDefiniteSolveSystems) {
 
 TEST(Tiles, ThatAreNotPositiveDefiniteHaveNaNInTheirFactor) {
   std::vector<float> a{1, 2, 2, 1};
-  Everywhere::It().Run(
+  Everywhere::AndOnGpu().Run(
       Kernel(32, "f32 a[]", "shared f32 t[2][2]; " + In("t", "a", 2, 2) + "tile_cholesky(t); " + Out("a", "t", 2, 2)),
       32, a);
   EXPECT_EQ(a[0], 1);
@@ -263,11 +264,12 @@ template <typename T> void TestTransform(int n, int group, const std::string &ty
   auto x = Numbers<T>(2 * n, -1, 1);
   std::vector<T> y(x.size()), z(x.size());
   std::string vec = "vec<" + type + ", 2>", size = std::to_string(n);
-  Everywhere::It().Run(Kernel(group, vec + " x[], " + vec + " y[], " + vec + " z[]",
-                              "shared " + vec + " t[" + size + "]; shared " + vec + " r[" + std::to_string(n / 2) +
-                                  "]; tile_load(t, x, 0); tile_fft_roots(r); tile_fft(t, r); "
-                                  "tile_store(t, y, 0); tile_fft_inverse(t, r); tile_store(t, z, 0);"),
-                       group, x, y, z);
+  Everywhere::AndOnGpu().Run(Kernel(group, vec + " x[], " + vec + " y[], " + vec + " z[]",
+                                    "shared " + vec + " t[" + size + "]; shared " + vec + " r[" +
+                                        std::to_string(n / 2) +
+                                        "]; tile_load(t, x, 0); tile_fft_roots(r); tile_fft(t, r); "
+                                        "tile_store(t, y, 0); tile_fft_inverse(t, r); tile_store(t, z, 0);"),
+                             group, x, y, z);
   std::vector<Exact> in(static_cast<size_t>(n));
   for (size_t k = 0; k < in.size(); k++)
     in[k] = {static_cast<long double>(x[2 * k]), static_cast<long double>(x[2 * k + 1])};
