@@ -31,6 +31,7 @@ typedef enum TypeFact {
   T_COLS
 } TypeFact;
 enum { NUMBERS, FLOATS, INTS, MULADD }; /* what a CORE_OP takes; MULADD: f32 and f64 */
+enum { NEGATIVE = 1 };                  /* of a CORE_ATOMIC: with -x instead of x    */
 
 typedef struct CoreRow {
   const char *name;
@@ -66,6 +67,7 @@ static const CoreRow rows[] = {
     {"bitcast", CORE_BITCAST, 1, 0, 0},
     {"len", CORE_LEN, 1, 0, 0},
     {"atomic_add", CORE_ATOMIC, 2, IR_atomic_add, 0},
+    {"atomic_sub", CORE_ATOMIC, 2, IR_atomic_add, NEGATIVE},
     {"atomic_min", CORE_ATOMIC, 2, IR_atomic_min, 0},
     {"atomic_max", CORE_ATOMIC, 2, IR_atomic_max, 0},
     {"atomic_and", CORE_ATOMIC, 2, IR_atomic_and, 0},
@@ -336,15 +338,28 @@ static FeEx core_len(FeLower *L, FeExpr *e) {
 }
 
 static bool atomic_takes(IrOp op, const IrType *t) {
+  if (!hdir_is_scalar(t)) { /* element by element; to compare all at once is not in their power */
+    t = hdir_elem_scalar(t);
+    if (!t || op == IR_atomic_cas) return false;
+  }
   bool wide = t->kind == IR_I32 || t->kind == IR_I64 || t->kind == IR_U32 || t->kind == IR_U64;
   bool real = t->kind == IR_F32 || t->kind == IR_F64;
   return wide || (real && (op == IR_atomic_add || op == IR_atomic_min || op == IR_atomic_max || op == IR_atomic_xchg));
 }
 
+/* One step for each element of the place, in order; the old ones. */
+static IrValue *atomic_steps(FeLower *L, IrOp op, FePlace *p, IrValue *x, IrValue *y) {
+  if (hdir_is_scalar(p->type)) return hdir_atomic(L->b, op, p->value, x, y);
+  IrValue **old = HDB_NEW_N(L->fe->arena, IrValue *, p->type->nparts);
+  for (uint32_t i = 0; i < p->type->nparts; i++)
+    old[i] = hdir_atomic(L->b, op, hdfe_place_part(L, p, i), hdir_extract(L->b, x, i), NULL);
+  return hdir_make(L->b, p->type, old);
+}
+
 static FeEx emit_atomic(FeLower *L, IrOp op, FePlace *p, IrValue *x, IrValue *y) {
-  if (!p->ok) return hdfe_ex(hdir_atomic(L->b, op, p->value, x, y));
+  if (!p->ok) return hdfe_ex(atomic_steps(L, op, p, x, y));
   IrInst *i = hdir_if_begin(L->b, p->ok, 1, &p->type);
-  IrValue *v = hdir_atomic(L->b, op, p->value, x, y);
+  IrValue *v = atomic_steps(L, op, p, x, y);
   hdir_ender(L->b, IR_yield, 1, &v);
   hdir_if_else(L->b, i);
   v = hdir_zero(L->b, p->type);
@@ -353,24 +368,39 @@ static FeEx emit_atomic(FeLower *L, IrOp op, FePlace *p, IrValue *x, IrValue *y)
   return hdfe_ex(i->res[0]);
 }
 
+/* The element, or the elements, that an atomic changes: an error place after a report. */
+static FePlace atomic_place(FeLower *L, IrOp op, FeExpr *e) {
+  static const FePlace error = {.kind = FE_PLACE_ERROR};
+  FePlace p = hdfe_place(L, e->args[0]);
+  if (p.kind == FE_PLACE_ERROR) return p;
+  if (p.kind != FE_PLACE_MEMORY || !(p.device || p.value->type->space == IR_SHARED)) {
+    hdfe_error(L, e->args[0]->span, FE_D_atomic_place, e->name);
+    return error;
+  }
+  if (p.repeated) {
+    hdfe_error(L, e->args[0]->span, FE_D_repeated_swizzle, e->args[0]->name);
+    return error;
+  }
+  if (!atomic_takes(op, p.type)) {
+    FeReport *d = hdfe_error(L, e->args[0]->span, FE_D_atomic_type, e->name, hdfe_shown_type(L, p.type));
+    hdfe_hint(L->fe, d, "%s",
+              op == IR_atomic_cas ? "atomic_cas works on i32, i64, u32, u64"
+                                  : "atomics work on i32, i64, u32, u64, vectors and matrices of these; "
+                                    "add, sub, min, max and xchg on f32 and f64 too");
+    return error;
+  }
+  return p;
+}
+
 static FeEx core_atomic(FeLower *L, const CoreRow *r, FeExpr *e) {
   if (e->nargs != r->nargs) return wrong_count(L, e, r->nargs == 2 ? "2 arguments" : "3 arguments");
-  FePlace p = hdfe_place(L, e->args[0]);
+  FePlace p = atomic_place(L, (IrOp)r->op, e);
   if (p.kind == FE_PLACE_ERROR) return hdfe_ex_error();
-  bool common = p.kind == FE_PLACE_MEMORY && (p.device || p.value->type->space == IR_SHARED);
-  if (!common || p.nparts) {
-    hdfe_error(L, e->args[0]->span, FE_D_atomic_place, e->name);
-    return hdfe_ex_error();
-  }
-  if (!hdir_is_scalar(p.type) || !atomic_takes((IrOp)r->op, p.type)) {
-    FeReport *d = hdfe_error(L, e->args[0]->span, FE_D_atomic_type, e->name, hdfe_shown_type(L, p.type));
-    hdfe_hint(L->fe, d, "atomics work on i32, i64, u32, u64; add, min, max and xchg on f32 and f64 too");
-    return hdfe_ex_error();
-  }
   IrValue *x = hdfe_value(L, e->args[1], p.type), *y = NULL;
   if (r->nargs == 3) y = hdfe_value(L, e->args[2], p.type);
   if (!x || (r->nargs == 3 && !y)) return hdfe_ex_error();
   hdfe_at(L, e->span);
+  if (r->takes == NEGATIVE) x = hdir_un(L->b, IR_neg, x);
   return emit_atomic(L, (IrOp)r->op, &p, x, y);
 }
 

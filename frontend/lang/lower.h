@@ -205,6 +205,7 @@ IrValue *hdfe_place_read(FeLower *L, FePlace *p);
 void     hdfe_place_write(FeLower *L, FePlace *p, IrValue *x);
 bool     hdfe_place_assignable(FeLower *L, const FePlace *p, FeExpr *e); /* reports */
 IrValue *hdfe_place_pointer(FeLower *L, FePlace *p); /* NULL if it is not one object in memory */
+IrValue *hdfe_place_part(FeLower *L, FePlace *p, uint32_t i); /* the address of an element of a vector or the like in memory */
 
 /* --- calls (call.c, overload.c, core.c) --- */
 typedef struct FeMatch {

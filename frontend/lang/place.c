@@ -349,6 +349,10 @@ IrValue *hdfe_place_pointer(FeLower *L, FePlace *p) {
   return p->kind == FE_PLACE_MEMORY && !p->nparts ? p->value : NULL;
 }
 
+IrValue *hdfe_place_part(FeLower *L, FePlace *p, uint32_t i) {
+  return p->nparts ? part_pointer(L, p->value, p->parts[i]) : hdir_member(L->b, p->value, i);
+}
+
 /* --- assigning --- */
 
 static FeReport *note_declaration(FeLower *L, FeReport *r, const FeVar *v) {
