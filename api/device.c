@@ -102,7 +102,10 @@ static HdStatus no_such_device(HdContext *ctx, const char *name) {
   }
   for (int32_t i = 0; i < c->count && n < sizeof list; i++)
     n += (size_t)snprintf(list + n, sizeof list - n, ", '%s'", cuda_names[i]);
-  return hdb_fail(&ctx->err, HD_ERR_NOT_FOUND, "name", "'%.60s' is no device; there are %s", name, list);
+  bool limited = c->count > 0 && c->driver.seen.limited;
+  return hdb_fail(&ctx->err, HD_ERR_NOT_FOUND, "name", "'%.60s' is no device; there are %s%s%s%s", name, list,
+                  limited ? ", as CUDA_VISIBLE_DEVICES='" : "", limited ? c->driver.seen.visible : "",
+                  limited ? "' allows" : "");
 }
 
 static HdStatus find_device(HdContext *ctx, const char *name, HdDevice *out) {

@@ -31,8 +31,27 @@ static CudaCode *new_code(const HdAllocator *mem, const RtArtifact *a) {
   return c;
 }
 
+/* The version that a text of PTX says it is of; empty for machine code. */
+static void ptx_version(const char *code, size_t size, char out[8]) {
+  static const char word[] = ".version ";
+  const char *at = memmem(code, size < 4096 ? size : 4096, word, sizeof word - 1);
+  *out = 0;
+  if (at) snprintf(out, 8, "%.*s", (int)strspn(at + sizeof word - 1, "0123456789."), at + sizeof word - 1);
+}
+
+/* What is refused, and what for: the kernel, its version of PTX beside the driver's, the driver's own words. */
+static void describe_module(const CudaDevice *d, const RtArtifact *a, const char *log, char *out, size_t size) {
+  char version[8];
+  ptx_version(a->code, a->code_size, version);
+  int n = snprintf(out, size, "kernel '%.100s'", a->sig.kernel), cuda = d->driver->version;
+  if (*version)
+    n += snprintf(out + n, size - (size_t)n, " in PTX %s, the driver is of CUDA %d.%d", version, cuda / 1000,
+                  cuda % 1000 / 10);
+  snprintf(out + n, size - (size_t)n, "%s%s", *log ? ": " : "", log);
+}
+
 static HdStatus load_module(CudaDevice *d, const RtArtifact *a, CuModule *out, HdError *err) {
-  char log[400] = "", detail[480];
+  char log[400] = "", detail[560];
   int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
   void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
   CuResult code = d->driver->cuModuleLoadDataEx(out, a->code, 2, options, values);
@@ -40,7 +59,7 @@ static HdStatus load_module(CudaDevice *d, const RtArtifact *a, CuModule *out, H
   log[sizeof log - 1] = 0;
   for (char *s = log; *s; s++)
     if (*s == '\n') *s = ' ';
-  snprintf(detail, sizeof detail, "kernel '%s'%s%s", a->sig.kernel, *log ? ": " : "", log);
+  describe_module(d, a, log, detail, sizeof detail);
   return hdcu_device_fail(d, code, "cuModuleLoadDataEx", detail, err);
 }
 

@@ -27,10 +27,6 @@ static bool open_library(CuDriver *d, const char *path, char *tried, size_t size
   return false;
 }
 
-static bool is_wsl(void) {
-  return access("/usr/lib/wsl", F_OK) == 0 || access("/proc/sys/fs/binfmt_misc/WSLInterop", F_OK) == 0;
-}
-
 static HdStatus find_library(CuDriver *d, HdError *err) {
   static const char *const places[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
                                        "/run/opengl-driver/lib/libcuda.so.1", /* NixOS */
@@ -44,12 +40,7 @@ static HdStatus find_library(CuDriver *d, HdError *err) {
     for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
       found = open_library(d, places[i], tried, sizeof tried);
   if (found) return HD_OK;
-  HdStatus status = hdb_fail(err, HD_ERR_CUDA, "", "no NVIDIA driver was found: %s", tried);
-  if (err && named && *named)
-    err->remedy = "correct HEDDLE_LIBCUDA, or unset it to search the usual places";
-  else if (err && is_wsl())
-    err->remedy = "update the NVIDIA driver of Windows, which provides /usr/lib/wsl/lib; install none inside WSL";
-  return status;
+  return hdcu_fail_absent(d, tried, named && *named, err);
 }
 
 /* --- entry points --- */
@@ -96,9 +87,17 @@ static HdStatus find_entries(CuDriver *d, HdError *err) {
 
 /* --- opening --- */
 
+/* Failures of the start hang on which library it is and which module of the kernel it met. */
+static HdStatus start_fail(const CuDriver *d, CuResult code, const char *call, HdError *err) {
+  char detail[360];
+  snprintf(detail, sizeof detail, "the library is %s%s%s", d->path, *d->seen.module ? ", the kernel's module " : "",
+           d->seen.module);
+  return hdcu_fail(d, code, call, (CuWhere){NULL, detail}, err);
+}
+
 static HdStatus check_version(CuDriver *d, HdError *err) {
   CuResult code = d->cuDriverGetVersion(&d->version);
-  if (code != CU_SUCCESS) return hdcu_fail(d, code, "cuDriverGetVersion", (CuWhere){NULL, NULL}, err);
+  if (code != CU_SUCCESS) return start_fail(d, code, "cuDriverGetVersion", err);
   if (d->version >= OLDEST) return HD_OK;
   HdStatus status = hdb_fail(err, HD_ERR_CUDA, "", "the driver %s supports CUDA %d.%d; %d.%d or newer is needed",
                              d->path, d->version / 1000, d->version % 1000 / 10, OLDEST / 1000, OLDEST % 1000 / 10);
@@ -124,16 +123,17 @@ static void set_mark(CuDriver *d) {
 bool hdcu_is_ours(const CuDriver *d) { return d->mark ? *d->mark != 0 : d->pid == (int)getpid(); }
 
 static HdStatus start(CuDriver *d, HdError *err) {
+  hdcu_look(&d->seen);
   HD_TRY(find_library(d, err));
   HD_TRY(find_entries(d, err));
   HD_TRY(check_version(d, err));
   CuResult code = d->cuInit(0);
-  if (code != CU_SUCCESS) return hdcu_fail(d, code, "cuInit", (CuWhere){NULL, NULL}, err);
+  if (code != CU_SUCCESS) return start_fail(d, code, "cuInit", err);
   d->pid = (int)getpid();
   set_mark(d);
   code = d->cuDeviceGetCount(&d->count);
-  if (code != CU_SUCCESS) return hdcu_fail(d, code, "cuDeviceGetCount", (CuWhere){NULL, NULL}, err);
-  if (d->count == 0) return hdcu_fail(d, CU_NO_DEVICE, "cuDeviceGetCount", (CuWhere){NULL, NULL}, err);
+  if (code != CU_SUCCESS) return start_fail(d, code, "cuDeviceGetCount", err);
+  if (d->count == 0) return start_fail(d, CU_NO_DEVICE, "cuDeviceGetCount", err);
   return HD_OK;
 }
 

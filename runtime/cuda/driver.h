@@ -91,6 +91,15 @@ typedef struct CuCopy2D {
   size_t      width, height; /* bytes, rows */
 } CuCopy2D;
 
+/* What the system shows of the driver beside its codes, read before it is opened. */
+typedef struct CuEvidence {
+  bool wsl;         /* this is Windows' Linux                                               */
+  bool device_file; /* /dev/nvidiactl is there                                              */
+  bool limited;     /* CUDA_VISIBLE_DEVICES is set                                          */
+  char visible[64]; /* to what                                                              */
+  char module[32];  /* version of the kernel's module; empty: not loaded, or not to be seen */
+} CuEvidence;
+
 /* One field for each row of entry_points.def. */
 typedef struct CuDriver {
 #define CU_ENTRY(name, version, symbol, need, params) CuResult(*name) params;
@@ -101,6 +110,7 @@ typedef struct CuDriver {
   int   pid;       /* of the process that initialised it          */
   int  *mark;      /* not 0 in that process, 0 in one forked from it; NULL: ask for the pid */
   int   count;     /* devices that it shows                       */
+  CuEvidence seen;
 } CuDriver;
 
 /* Find the driver, check that it is new enough, initialise it, count its devices. HEDDLE_LIBCUDA names a library file;
@@ -111,6 +121,8 @@ void     hdcu_driver_close(CuDriver *d); /* also one that is all zero, or was le
 
 /* --- failures (failures.c) --- */
 
+void hdcu_look(CuEvidence *out); /* at the system */
+
 /* What else is known of a failure. */
 typedef struct CuWhere {
   const char *device;   /* "cuda:0", or NULL                              */
@@ -120,6 +132,9 @@ typedef struct CuWhere {
 /* Write the record of a driver call that gave `code`: the call, the code with its name, the likely cause from what the
  * system shows, the remedy. Out of memory is HD_ERR_NOMEM, all else HD_ERR_CUDA. */
 HdStatus hdcu_fail(const CuDriver *d, CuResult code, const char *call, CuWhere where, HdError *err);
+
+/* No library was found; `tried` says where it was looked for. `named`: by HEDDLE_LIBCUDA. */
+HdStatus hdcu_fail_absent(const CuDriver *d, const char *tried, bool named, HdError *err);
 
 HD_END_DECLS
 #endif

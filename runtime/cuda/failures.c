@@ -10,6 +10,36 @@
 
 #include "runtime/cuda/driver.h"
 
+/* --- what the system shows --- */
+
+/* The version is the first word of /proc/driver/nvidia/version that begins with a digit. */
+static void look_at_module(char *out, size_t size) {
+  char line[200] = "", *save = NULL;
+  FILE *f = fopen("/proc/driver/nvidia/version", "re");
+  *out = 0;
+  if (!f) return;
+  if (!fgets(line, sizeof line, f)) *line = 0;
+  fclose(f);
+  for (char *word = strtok_r(line, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+    if (*word >= '0' && *word <= '9') {
+      snprintf(out, size, "%s", word);
+      return;
+    }
+}
+
+void hdcu_look(CuEvidence *out) {
+  const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+  *out = (CuEvidence){
+      .wsl = access("/usr/lib/wsl", F_OK) == 0 || access("/proc/sys/fs/binfmt_misc/WSLInterop", F_OK) == 0,
+      .device_file = access("/dev/nvidiactl", F_OK) == 0,
+      .limited = visible != NULL,
+  };
+  snprintf(out->visible, sizeof out->visible, "%s", visible ? visible : "");
+  look_at_module(out->module, sizeof out->module);
+}
+
+/* --- causes --- */
+
 typedef struct Cause {
   char text[200];
   const char *remedy; /* NULL: the status's own */
@@ -21,14 +51,13 @@ static void say(Cause *c, const char *text, const char *remedy) {
 }
 
 /* Which of the reasons it is that no device is there. */
-static void no_device(Cause *c) {
-  const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-  if (visible) {
+static void no_device(const CuEvidence *seen, Cause *c) {
+  if (seen->limited) {
     snprintf(c->text, sizeof c->text,
-             "CUDA_VISIBLE_DEVICES='%.60s' hides all devices; an entry that names none hides it and all after it",
-             visible);
+             "CUDA_VISIBLE_DEVICES='%s' hides all devices; an entry that names none hides it and all after it",
+             seen->visible);
     c->remedy = "correct or unset CUDA_VISIBLE_DEVICES";
-  } else if (access("/dev/nvidiactl", F_OK) != 0) {
+  } else if (!seen->device_file) {
     say(c,
         "there is no /dev/nvidiactl: the machine has no NVIDIA GPU, its kernel module is not loaded, or this is a "
         "container without it",
@@ -58,7 +87,7 @@ static void find_cause(const CuDriver *d, CuResult code, const char *call, Cause
 #include "runtime/cuda/failures.def"
   };
   if (code == CU_NO_DEVICE) {
-    no_device(c);
+    no_device(&d->seen, c);
     return;
   }
   if (code == CU_NOT_INITIALIZED) {
@@ -85,5 +114,14 @@ HdStatus hdcu_fail(const CuDriver *d, CuResult code, const char *call, CuWhere w
                "%s gave %d (%s): %s%s%s", call, code, name ? name : "a code that the driver does not know", c.text,
                where.detail ? "; " : "", where.detail ? where.detail : "");
   if (err && c.remedy) err->remedy = c.remedy;
+  return status;
+}
+
+HdStatus hdcu_fail_absent(const CuDriver *d, const char *tried, bool named, HdError *err) {
+  HdStatus status = hdb_fail(err, HD_ERR_CUDA, "", "no NVIDIA driver was found: %s", tried);
+  if (err && named)
+    err->remedy = "correct HEDDLE_LIBCUDA, or unset it to search the usual places";
+  else if (err && d->seen.wsl)
+    err->remedy = "update the NVIDIA driver of Windows, which provides /usr/lib/wsl/lib; install none inside WSL";
   return status;
 }

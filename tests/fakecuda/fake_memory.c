@@ -32,6 +32,13 @@ static bool sees(const FkContext *c, const FkBlock *b) {
          (b->pool && b->pool->seen[c->device]);
 }
 
+/* What nobody has written is noticed. Of a very large block only the ends are filled: its pages come when they are used. */
+static void fill(uint8_t *p, uint64_t size) {
+  const uint64_t end = 32u << 20;
+  memset(p, PATTERN, size < 16 * end ? size : end);
+  if (size >= 16 * end) memset(p + size - end, PATTERN, end);
+}
+
 FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align, FkPool *pool, const char *what,
                       int *code) {
   FkDevice *d = &fk.device[pool ? pool->device : c->device];
@@ -46,7 +53,7 @@ FkBlock *fk_block_new(FkContext *c, FkWhere where, uint64_t size, uint64_t align
     free(b);
     return NULL;
   }
-  memset(b->host, PATTERN, room ? room : GAP); /* what nobody has written is noticed */
+  fill(b->host, room ? room : GAP);
   b->at = where == FK_ON_DEVICE ? at : (uint64_t)(uintptr_t)b->host;
   if (where == FK_ON_DEVICE) d->top = at + room + GAP, d->used += size;
   for (int k = 0; k < fk.config.devices; k++) {

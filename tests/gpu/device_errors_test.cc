@@ -111,6 +111,41 @@ TEST_F(Errors, MoreThreadsThanOneCallHoldsAreCut) {
   EXPECT_EQ(hd_stream_wait(stream), HD_OK) << Why();
 }
 
+TEST_F(Errors, NamesOfDevicesThatAreHiddenSaySo) {
+  setenv("CUDA_VISIBLE_DEVICES", "0,7", 1);
+  Open("sm=90");
+  HdDevice d;
+  Expect(HD_ERR_NOT_FOUND, hd_device_find(ctx, "cuda:1", &d),
+         {"'cuda:1' is no device; there are 'cpu', 'interp', 'cuda:0', as CUDA_VISIBLE_DEVICES='0,7' allows"});
+  unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+// Elements beyond 4 GiB are really reached. Without a look for races, which keeps a mark for each byte.
+TEST_F(Errors, ElementsBeyondFourGiBAreReached) {
+  Open("sm=90,mem=16G,race=0");
+  const int64_t shape[2] = {3, INT64_C(1) << 31};
+  HdArray big;
+  ASSERT_EQ(hd_array_new(ctx, gpu, hd_type_scalar(HD_I8), 2, shape, &big), HD_OK) << Why();
+  arrays.push_back(big);
+  HdKernel *k = nullptr;
+  HdModule *m = nullptr;
+  const char text[] = "kernel mark(i8 x[,], i64 at) { x[2, at + i64(tid())] = i8(tid() + 3); }\n"
+                      "kernel take(i8 x[,], i64 at, i32 y[]) { y[tid()] = i32(x[2, at + i64(tid())]); }\n";
+  ASSERT_EQ(hd_module_load_source(ctx, "big.hd", text, strlen(text), nullptr, &m), HD_OK) << Why();
+  const int64_t at = (INT64_C(1) << 31) - 16, n = 16;
+  HdArg mark[] = {hd_arg_array(&big), hd_arg_i64(at)};
+  ASSERT_EQ(hd_module_kernel(m, "mark", gpu, &k), HD_OK) << Why();
+  ASSERT_EQ(hd_launch(k, stream, 1, &n, 2, mark), HD_OK) << Why();
+  HdArray y = New(gpu, {16});
+  HdArg take[] = {hd_arg_array(&big), hd_arg_i64(at), hd_arg_array(&y)};
+  ASSERT_EQ(hd_module_kernel(m, "take", gpu, &k), HD_OK) << Why();
+  ASSERT_EQ(hd_launch(k, stream, 1, &n, 3, take), HD_OK) << Why();
+  std::vector<int32_t> got = Fetch(y);
+  for (int32_t i = 0; i < 16; i++) EXPECT_EQ(got[static_cast<size_t>(i)], i + 3);
+  hd_module_free(m);
+  ExpectWell();
+}
+
 TEST_F(Errors, DevicesOlderThanAllTargetsAreNamed) {
   Open("devices=2,sm=61/90");
   HdKernel *k;
