@@ -17,6 +17,7 @@
 #include "heddle/graph.h"
 #include "heddle/sim.h"
 #include "heddle/sparse.h"
+#include "heddle/texture.h"
 
 // All that return a status, free something or build IR.
 // clang-format off
@@ -51,12 +52,13 @@
   X(hd_sim_render_free) X(hd_sim_render_particles) X(hd_sim_render_cloth) X(hd_sim_render_scene)                       \
   X(hd_sim_render_picture) X(hd_sparse_new) X(hd_sparse_free) X(hd_sparse_transpose) X(hd_sparse_to_csr)               \
   X(hd_sparse_add) X(hd_sparse_multiply) X(hd_sparse_jacobi) X(hd_sparse_apply) X(hd_solve_cg) X(hd_solve_bicgstab)    \
-  X(hd_solve_gmres) X(hd_stream_new) X(hd_stream_free) X(hd_stream_wait) X(hd_bvh_new_groups) X(hd_mesh_new_groups)
+  X(hd_solve_gmres) X(hd_stream_new) X(hd_stream_free) X(hd_stream_wait) X(hd_bvh_new_groups) X(hd_mesh_new_groups)   \
+  X(hd_texture_new) X(hd_texture_free) X(hd_texture_write) X(hd_texture_read) X(hd_texture_make_levels)
 
 #define HANDLES(X)                                                                                                     \
   X(HdContext) X(HdStream) X(HdModule) X(HdKernel) X(HdEvent) X(HdGraph) X(HdBuilder) X(HdIrValue) X(HdAlgorithms)     \
   X(HdBvh) X(HdMesh) X(HdHashGrid) X(HdSurface) X(HdVolume) X(HdSparse) X(HdSimParticles) X(HdSimCloth)                \
-  X(HdSimRender)
+  X(HdSimRender) X(HdTexture)
 // clang-format on
 
 namespace {
@@ -144,6 +146,7 @@ protected:
     HdArray i32 = zeros(cpu, hd_type_scalar(HD_I32), {1}), voxel = zeros(cpu, hd_type_vec(HD_I32, 3), {1});
     HdArray value = zeros(cpu, hd_type_scalar(HD_F32), {1});
     const float x[3] = {0, 0, 0};
+    const int64_t texels[] = {2};
     EXPECT_EQ(hd_event_new(ctx, cpu, &t.aHdEvent), HD_OK);
     EXPECT_EQ(hd_graph_begin(t.aHdStream), HD_OK);
     EXPECT_EQ(hd_graph_end(t.aHdStream, &t.aHdGraph), HD_OK);
@@ -156,12 +159,14 @@ protected:
     EXPECT_EQ(hd_surface_new(ctx, t.aHdStream, &t.aHdSurface), HD_OK) << error();
     EXPECT_EQ(hd_volume_new(ctx, t.aHdStream, nullptr, voxel, &t.aHdVolume), HD_OK) << error();
     EXPECT_EQ(hd_sparse_new(t.aHdAlgorithms, 1, 1, 1, i32, i32, value, &t.aHdSparse), HD_OK) << error();
+    EXPECT_EQ(hd_texture_new(ctx, t.aHdStream, nullptr, 1, texels, x, &t.aHdTexture), HD_OK) << error();
     EXPECT_EQ(hd_sim_particles_new(ctx, t.aHdStream, nullptr, 1, x, &t.aHdSimParticles), HD_OK) << error();
     EXPECT_EQ(hd_sim_cloth_new(ctx, t.aHdStream, nullptr, &t.aHdSimCloth), HD_OK) << error();
     EXPECT_EQ(hd_sim_render_new(ctx, t.aHdStream, 4, 4, &t.aHdSimRender), HD_OK) << error();
   }
   void TearDown() override {
     Things &t = things;
+    hd_texture_free(t.aHdTexture);
     hd_sim_render_free(t.aHdSimRender);
     hd_sim_cloth_free(t.aHdSimCloth);
     hd_sim_particles_free(t.aHdSimParticles);

@@ -118,14 +118,19 @@ TEST(Textures, HaveAValueAtAnyPlace) {
       for (size_t i = 0; i < places.size(); i++) {
         EXPECT_TRUE((s.linear[i] >= 1 && s.linear[i] <= 4) || wrap == 3)
             << wrap << " " << places[i] << " " << s.linear[i];
-        if (i < 3) {
+        if (i == 0 || (i < 3 && (wrap == 0 || wrap == 2))) { // no place in the texture
           EXPECT_EQ(s.linear[i], zero.linear[0]) << wrap << " " << places[i];
           EXPECT_EQ(s.nearest[i], zero.nearest[0]) << wrap << " " << places[i];
         }
       }
       if (wrap == 3) {
+        EXPECT_EQ(s.linear[1], -5);
         EXPECT_EQ(s.linear[3], -5);
         EXPECT_EQ(s.nearest[4], -5);
+      }
+      if (wrap == 1) {
+        EXPECT_EQ(s.nearest[1], 4);
+        EXPECT_EQ(s.linear[2], 1);
       }
       Sampled none = Sample(m, device, {0}, {}, {0.5f}, wrap);
       EXPECT_EQ(none.linear[0], -5);

@@ -22,11 +22,12 @@ declare -A may=(
   [host]="host heddle"
   [algorithms]="algorithms host heddle"
   [geometry]="geometry host heddle"
+  [texture]="texture host heddle"
   [sim]="sim host heddle"
   [examples]="sim examples heddle"
   [api]="api runtime backends passes frontend ir base heddle"
 )
-rooms="algorithms|base|ir|frontend|geometry|host|passes|backends|runtime|api|sim|tools|tests|bench|examples|heddle"
+rooms="algorithms|base|ir|frontend|geometry|host|passes|backends|runtime|api|sim|texture|tools|tests|bench|examples|heddle"
 for room in "${!may[@]}"; do
   [ -d "$room" ] || continue
   allowed=${may[$room]// /|}

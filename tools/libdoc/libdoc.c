@@ -329,9 +329,10 @@ static bool has_word(const char *text, const char *word) {
   return false;
 }
 
-/* A comment on one overload is enough. Geometry's structures come from the host, so examples cannot make them. */
+/* A comment on one overload is enough. Geometry's structures and textures come from the host, so examples cannot make them. */
 static bool check_function(const Module *m, const Function *f) {
-  bool described = row_of(f->name) >= 0, shown = strncmp(m->name, "geometry/", 9) == 0;
+  bool described = row_of(f->name) >= 0,
+       shown = strncmp(m->name, "geometry/", 9) == 0 || strcmp(m->name, "texture/sampler") == 0;
   for (int k = 0; k < m->nfunctions; k++)
     if (strcmp(m->functions[k].name, f->name) == 0) described |= m->entries[m->functions[k].entry].text != NULL;
   const char *sign = strncmp(f->name, "operator", 8) == 0 ? f->name + 8 : NULL;
