@@ -74,6 +74,62 @@ GAMMA_FITS = {
     "stirling": (lambda z: stirling(1 / mpmath.sqrt(z)), 7, 1e-12, 1 / 64),
 }
 
+# name: function of x, degrees above and below, interval, the point that the powers are of, whether 1 is subtracted. Quotients of
+# polynomials; with mpmath, as Sollya has no inverse error functions.
+RATIONAL_FITS = {
+    "erfinv_f32": (lambda t: erfinv_rest(t), 2, 3, 0, 0.5626, 0.28125, False),
+    "erfinv_f64": (lambda t: erfinv_rest(t), 6, 6, 0, 0.5626, 0.28125, False),
+    "erfcinv_f32": (lambda s: erfc_root(s) / s, 4, 5, 1.177, 10.3, 1.171875, True),
+    "erfcinv_f64": (lambda s: erfc_root(s) / s, 8, 8, 1.177, 5.001, 1.171875, True),
+    "erfcinv_f64_far": (lambda s: erfc_root(s) / s, 7, 7, 4.999, 27.4, 5, True),
+}
+
+
+def erfinv_rest(t):  # erfinv(x) = x (sqrt(pi) / 2 + t r(t)), t = x^2
+    x = mpmath.sqrt(t)
+    return (mpmath.erfinv(x) / x - mpmath.sqrt(mpmath.pi) / 2) / t
+
+
+def erfc_root(s):  # z with erfc(z) = exp(-s^2)
+    z = s - mpmath.mpf(1) / 3 if s < 2 else mpmath.sqrt(s * s - mpmath.log(s * mpmath.sqrt(mpmath.pi)))
+    for _ in range(60):
+        e = mpmath.erfc(z)
+        step = (mpmath.log(e) + s * s) * e * mpmath.sqrt(mpmath.pi) * mpmath.exp(z * z) / 2
+        z += step
+        if abs(step) < mpmath.mpf(10) ** -40:
+            break
+    return z
+
+
+def rational(function, above, below, low, high, middle, less_one):
+    """Least squares with weights that grow where the error is large (Lawson), for the linear problem that P = f Q is."""
+    n = 80
+    with mpmath.workdps(45):
+        low, high, middle = mpmath.mpf(low), mpmath.mpf(high), mpmath.mpf(middle)
+        nodes = [(low + high - (high - low) * mpmath.cos(mpmath.pi * (2 * k + 1) / (2 * n))) / 2 for k in range(n)]
+        values = [function(x) for x in nodes]
+        powers = [[(x - middle) ** k for k in range(max(above, below) + 1)] for x in nodes]
+        weights, q, best = [mpmath.mpf(1) / n] * n, [mpmath.mpf(1)] * n, None
+        for _ in range(25):
+            scale = [mpmath.sqrt(w) / (d * v) for w, d, v in zip(weights, q, values)]
+            a = mpmath.matrix(
+                [[s * p[k] for k in range(above + 1)] + [-s * v * p[k] for k in range(1, below + 1)]
+                 for s, p, v in zip(scale, powers, values)]
+            )  # fmt: skip
+            b = mpmath.matrix([s * v for s, v in zip(scale, values)])
+            x = list(mpmath.lu_solve(a.T * a, a.T * b))
+            p, d = x[: above + 1], [mpmath.mpf(1), *x[above + 1 :]]
+            q = [sum(c * t for c, t in zip(d, row)) for row in powers]
+            errors = [abs(sum(c * t for c, t in zip(p, row)) / e / v - 1) for row, e, v in zip(powers, q, values)]
+            if best is None or max(errors) < best[0]:
+                best = max(errors), p, d
+            weights = [w * (e / max(errors) + mpmath.mpf("1e-3")) for w, e in zip(weights, errors)]
+            weights = [w / sum(weights) for w in weights]
+        error, p, d = best
+        if less_one:
+            p = [(p[k] if k <= above else 0) - (d[k] if k <= below else 0) for k in range(max(above, below) + 1)]
+        return float(mpmath.log(error, 2)), [f"{float(c):.17g}" for c in p] + ["/"] + [f"{float(c):.17g}" for c in d]
+
 
 def stirling(x):
     return x * (mpmath.loggamma(x) - (x - 0.5) * mpmath.log(x) + x - mpmath.log(2 * mpmath.pi) / 2)
@@ -114,8 +170,13 @@ def fit(function, low, high, bits, interval, fixed):
 
 
 def main(names):
-    for name in names or [*FITS, *GAMMA_FITS]:
-        error, coefficients = fit(*FITS[name]) if name in FITS else interpolate(*GAMMA_FITS[name])
+    for name in names or [*FITS, *GAMMA_FITS, *RATIONAL_FITS]:
+        if name in FITS:
+            error, coefficients = fit(*FITS[name])
+        elif name in GAMMA_FITS:
+            error, coefficients = interpolate(*GAMMA_FITS[name])
+        else:
+            error, coefficients = rational(*RATIONAL_FITS[name])
         print(f"{name}: {error:.1f}: {' '.join(coefficients)}", flush=True)
 
 
