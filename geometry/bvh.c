@@ -309,8 +309,8 @@ int32_t hd_bvh_args(const HdBvh *b, HdArg args[]) {
   return HD_BVH_ARGS;
 }
 
-int64_t hd_bvh_count(const HdBvh *b) { return b->n; }
-HdArray hd_bvh_roots(const HdBvh *b) { return b->groups.root; }
-int32_t hd_bvh_depth(const HdBvh *b) { return b->depth; }
+int64_t hd_bvh_count(const HdBvh *b) { return b ? b->n : 0; }
+HdArray hd_bvh_roots(const HdBvh *b) { return b ? b->groups.root : (HdArray){.ndim = 1}; }
+int32_t hd_bvh_depth(const HdBvh *b) { return b ? b->depth : 0; }
 HdArray hdgeo_bvh_nodes(const HdBvh *b) { return b->array[NODES]; }
 HdArray hdgeo_bvh_order(const HdBvh *b) { return b->array[ORDER]; }

@@ -132,4 +132,4 @@ int32_t hd_hash_grid_args(const HdHashGrid *g, HdArg args[]) {
   return HD_HASH_GRID_ARGS;
 }
 
-HdArray hd_hash_grid_ids(const HdHashGrid *g) { return g->view[IDS]; }
+HdArray hd_hash_grid_ids(const HdHashGrid *g) { return g ? g->view[IDS] : (HdArray){.ndim = 1}; }

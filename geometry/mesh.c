@@ -198,7 +198,7 @@ HdStatus hd_mesh_new_groups(HdContext *ctx, HdStream *stream, const HdMeshOption
   return mesh_new(ctx, stream, "hd_mesh_new_groups", options, points, faces, &(const Groups){&group, ngroups}, out);
 }
 
-HdArray hd_mesh_roots(const HdMesh *m) { return hd_bvh_roots(m->bvh); }
+HdArray hd_mesh_roots(const HdMesh *m) { return hd_bvh_roots(m ? m->bvh : NULL); }
 
 void hd_mesh_free(HdMesh *m) {
   if (!m) return;
@@ -267,6 +267,6 @@ HdStatus hd_mesh_distances(HdMesh *m, const HdMeshDistanceOptions *options, cons
   return lines ? hd_launch(m->lines[o->sign], m->stream, 2, grid->values.length, n + 1, args) : HD_OK;
 }
 
-HdMeshReport hd_mesh_report(const HdMesh *m) { return m->report; }
+HdMeshReport hd_mesh_report(const HdMesh *m) { return m ? m->report : (HdMeshReport){0}; }
 
 GeoMeshParts hdgeo_mesh_parts(const HdMesh *m) { return (GeoMeshParts){m->ctx, m->stream, m->points, m->faces}; }

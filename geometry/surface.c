@@ -141,6 +141,6 @@ HdStatus hd_surface_extract(HdSurface *s, const HdDenseGrid *grid, float level) 
   return status;
 }
 
-HdArray hd_surface_points(const HdSurface *s) { return s->view[POINTS]; }
-HdArray hd_surface_normals(const HdSurface *s) { return s->view[NORMALS]; }
-HdArray hd_surface_faces(const HdSurface *s) { return s->view[FACES]; }
+HdArray hd_surface_points(const HdSurface *s) { return s ? s->view[POINTS] : (HdArray){.ndim = 1}; }
+HdArray hd_surface_normals(const HdSurface *s) { return s ? s->view[NORMALS] : (HdArray){.ndim = 1}; }
+HdArray hd_surface_faces(const HdSurface *s) { return s ? s->view[FACES] : (HdArray){.ndim = 1}; }

@@ -176,4 +176,4 @@ int32_t hd_volume_args(const HdVolume *v, HdArg args[]) {
   return HD_VOLUME_ARGS;
 }
 
-HdVolumeInfo hd_volume_info(const HdVolume *v) { return v->info; }
+HdVolumeInfo hd_volume_info(const HdVolume *v) { return v ? v->info : (HdVolumeInfo){0}; }

@@ -3,7 +3,7 @@
  * A structure lives on the device of the stream that it was made with, and is changed in that stream's order. A kernel takes it as
  * a parameter of the struct with its name, `Bvh`, `Mesh` or `HashGrid`, and asks it with the functions of lib/geometry. Such a
  * struct is passed as its fields, one argument each, which hd_bvh_args and its like write. Lengths have the unit of the points.
- * Errors are written to the context's record.
+ * Errors are written to the context's record. Asked of NULL, counts are 0 and arrays have length 0.
  */
 #ifndef HEDDLE_GEOMETRY_H
 #define HEDDLE_GEOMETRY_H

@@ -150,6 +150,20 @@ TEST_F(BvhGroups, AndTreesWithoutThemRefuseNull) {
   EXPECT_EQ(hd_mesh_new_groups(nullptr, p.stream, nullptr, lo, faces, g, 1, &m), HD_ERR_ARG);
 }
 
+TEST_F(BvhGroups, AndWhatIsAskedOfNoStructureAreEmpty) {
+  EXPECT_EQ(hd_array_count(hd_bvh_roots(nullptr)), 0);
+  EXPECT_EQ(hd_array_count(hd_mesh_roots(nullptr)), 0);
+  EXPECT_EQ(hd_array_count(hd_hash_grid_ids(nullptr)), 0);
+  EXPECT_EQ(hd_array_count(hd_surface_points(nullptr)), 0);
+  EXPECT_EQ(hd_array_count(hd_surface_normals(nullptr)), 0);
+  EXPECT_EQ(hd_array_count(hd_surface_faces(nullptr)), 0);
+  EXPECT_EQ(hd_bvh_roots(nullptr).data, nullptr);
+  EXPECT_EQ(hd_bvh_count(nullptr), 0);
+  EXPECT_EQ(hd_bvh_depth(nullptr), 0);
+  EXPECT_EQ(hd_mesh_report(nullptr).not_finite, 0);
+  EXPECT_EQ(hd_volume_info(nullptr).active, 0);
+}
+
 TEST_F(BvhGroups, OfAMeshAreAskedApart) {
   Place p("cpu");
   Shape s; // the same triangle, a step higher in each group
@@ -169,6 +183,97 @@ TEST_F(BvhGroups, OfAMeshAreAskedApart) {
         5, p.Args(m, {hd_arg_array(&roots), hd_arg_array(&out)}));
   EXPECT_EQ(p.Get<float>(out), (std::vector<float>{5, 4, 3, 2, 1}));
   hd_mesh_free(m);
+}
+
+// Questions to a group of one mesh give what the same questions to a mesh of that group's faces alone give, bit for bit, with those
+// faces' numbers.
+const char kAskGroup[] =
+    "kernel k(Mesh m, i32 roots[], vec3 p[], vec3 d[], i32 group[], i32 out[]) {\n"
+    "  let i = tid(); let r = bvh_root(roots, group[i]); let o = 12 * i;\n"
+    "  let h = mesh_ray(m, p[i], d[i], 10, r); let x = mesh_nearest(m, p[i], 2, r);\n"
+    "  out[o] = h.face; out[o + 1] = bitcast<i32>(h.t); out[o + 2] = bitcast<i32>(h.weights.y); out[o + 3] = "
+    "i32(h.sign);\n"
+    "  out[o + 4] = mesh_ray_any(m, p[i], d[i], 0.5, r) ? 1 : 0; out[o + 5] = mesh_ray_count(m, p[i], d[i], 10, r);\n"
+    "  out[o + 6] = x.face; out[o + 7] = bitcast<i32>(x.distance); out[o + 8] = bitcast<i32>(x.weights.x);\n"
+    "  static for (k in 0..3) out[o + 9 + k] = bitcast<i32>(x.point[k]); }";
+const char kAskAlone[] =
+    "kernel k(Mesh m, vec3 p[], vec3 d[], i32 out[]) {\n"
+    "  let i = tid(); let o = 12 * i; let h = mesh_ray(m, p[i], d[i], 10); let x = mesh_nearest(m, p[i], 2);\n"
+    "  out[o] = h.face; out[o + 1] = bitcast<i32>(h.t); out[o + 2] = bitcast<i32>(h.weights.y); out[o + 3] = "
+    "i32(h.sign);\n"
+    "  out[o + 4] = mesh_ray_any(m, p[i], d[i], 0.5) ? 1 : 0; out[o + 5] = mesh_ray_count(m, p[i], d[i], 10);\n"
+    "  out[o + 6] = x.face; out[o + 7] = bitcast<i32>(x.distance); out[o + 8] = bitcast<i32>(x.weights.x);\n"
+    "  static for (k in 0..3) out[o + 9 + k] = bitcast<i32>(x.point[k]); }";
+
+class MeshGroups : public Geometry {
+protected:
+  static constexpr int kGroups = 5, kRays = 60;
+  Shape all_;
+  std::vector<int32_t> group_;
+  std::vector<V> p_ = Points(kRays, 1.5f), d_ = Points(kRays);
+  std::vector<int32_t> asked_;
+
+  // Spheres that go through each other, their faces mixed; group 3 is empty.
+  void SetUp() override {
+    std::vector<std::pair<Face, int>> mixed;
+    for (int g = 0; g < kGroups; g++) {
+      if (g == 3) continue;
+      Shape s = Sphere(6 + g, 9, 0.2f);
+      int base = int(all_.points.size());
+      for (V v : s.points) all_.points.push_back(v * (0.6f + 0.1f * float(g)));
+      for (Face f : s.faces) mixed.push_back({{f.a + base, f.b + base, f.c + base}, g});
+    }
+    std::shuffle(mixed.begin(), mixed.end(), gen_);
+    for (auto &[f, g] : mixed) {
+      all_.faces.push_back(f);
+      group_.push_back(g);
+    }
+    for (int i = 0; i < kRays; i++) asked_.push_back(i % (kGroups + 2) - 1); // -1 and 5 are not there
+  }
+  std::vector<int32_t> AskGroups(Place &p) {
+    HdMesh *m = nullptr;
+    EXPECT_EQ(hd_mesh_new_groups(p.ctx, p.stream, nullptr, p.New(all_.points), p.New(all_.faces),
+                                 p.New(hd_type_scalar(HD_I32), group_), kGroups, &m),
+              HD_OK)
+        << p.Why();
+    HdArray roots = hd_mesh_roots(m), x = p.New(p_), y = p.New(d_), g = p.New(hd_type_scalar(HD_I32), asked_);
+    HdArray out = p.New(hd_type_scalar(HD_I32), 12 * kRays);
+    p.Run(p.Kernel(kAskGroup), kRays,
+          p.Args(m, {hd_arg_array(&roots), hd_arg_array(&x), hd_arg_array(&y), hd_arg_array(&g), hd_arg_array(&out)}));
+    hd_mesh_free(m);
+    return p.Get<int32_t>(out);
+  }
+};
+
+TEST_F(MeshGroups, AnswerAsMeshesOfTheirFacesAlone) {
+  Place p("cpu");
+  std::vector<int32_t> got = AskGroups(p);
+  int hits = 0;
+  for (int g = -1; g <= kGroups; g++) {
+    Shape s;
+    std::vector<int32_t> number;
+    s.points = all_.points;
+    for (size_t f = 0; f < group_.size(); f++)
+      if (group_[f] == g) s.faces.push_back(all_.faces[f]), number.push_back(int32_t(f));
+    HdMesh *m = p.Mesh(s);
+    HdArray x = p.New(p_), y = p.New(d_), out = p.New(hd_type_scalar(HD_I32), 12 * kRays);
+    p.Run(p.Kernel(kAskAlone), kRays, p.Args(m, {hd_arg_array(&x), hd_arg_array(&y), hd_arg_array(&out)}));
+    std::vector<int32_t> want = p.Get<int32_t>(out);
+    for (size_t i = 0; i < kRays; i++) {
+      if (asked_[i] != g) continue;
+      for (size_t k = 0; k < 12; k++) {
+        int32_t w = want[12 * i + k];
+        if ((k == 0 || k == 6) && w >= 0) w = number[size_t(w)], hits++;
+        EXPECT_EQ(got[12 * i + k], w) << "ray " << i << ", group " << g << ", " << k;
+      }
+    }
+    hd_mesh_free(m);
+  }
+  EXPECT_GT(hits, 30);
+}
+
+TEST_F(MeshGroups, AnswerTheSameEverywhere) {
+  SameEverywhere([&](Place &p) { return AskGroups(p); });
 }
 
 } // namespace
