@@ -174,6 +174,16 @@ IrValue *hdir_extract_at(IrBuilder *b, IrValue *x, IrValue *i) {
   return emit(b, IR_extract_at, hdir_part(x->type, 0), 2, (IrValue *[]){x, i}, 0);
 }
 
+IrValue *hdir_table(IrBuilder *b, IrValue *i, uint32_t n, IrValue *const constants[]) {
+  IrValue **args = HDB_NEW_N(arena(b), IrValue *, n + 1);
+  args[0] = i;
+  for (uint32_t k = 0; k < n; k++) {
+    assert(hdir_is_const(constants[k]) && constants[k]->type == constants[0]->type);
+    args[k + 1] = constants[k];
+  }
+  return emit(b, IR_table, constants[0]->type, n + 1, args, 0);
+}
+
 IrValue *hdir_insert_at(IrBuilder *b, IrValue *x, IrValue *i, IrValue *y) {
   assert(y->type == hdir_part(x->type, 0));
   return emit(b, IR_insert_at, x->type, 3, (IrValue *[]){x, i, y}, 0);

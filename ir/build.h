@@ -36,6 +36,7 @@ IrValue *hdir_extract(IrBuilder *b, IrValue *x, uint32_t part);
 IrValue *hdir_insert(IrBuilder *b, IrValue *x, uint32_t part, IrValue *y);
 IrValue *hdir_extract_at(IrBuilder *b, IrValue *x, IrValue *i);
 IrValue *hdir_insert_at(IrBuilder *b, IrValue *x, IrValue *i, IrValue *y);
+IrValue *hdir_table(IrBuilder *b, IrValue *i, uint32_t n, IrValue *const constants[]);             /* scalars of one type */
 
 IrValue *hdir_length(IrBuilder *b, IrValue *array, uint32_t axis, const IrType *as); /* i32 or i64    */
 IrValue *hdir_index(IrBuilder *b, IrValue *array, uint32_t n, IrValue *const at[]);

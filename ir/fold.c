@@ -244,6 +244,17 @@ static IrValue *fold_dynamic_part(IrBuilder *b, IrOp op, IrValue **args) {
   }
 }
 
+/* A constant index, or one constant everywhere. */
+static IrValue *fold_table(uint32_t n, IrValue **args) {
+  if (hdir_is_const(args[0])) {
+    int64_t at = hdir_const_i64(args[0]);
+    return args[at >= 0 && at < (int64_t)n - 1 ? at + 1 : 1];
+  }
+  for (uint32_t k = 2; k < n; k++)
+    if (args[k] != args[1]) return NULL;
+  return args[1];
+}
+
 IrValue *hdir_fold(IrBuilder *b, IrOp op, const IrType *res, uint32_t n, IrValue **args, int64_t imm) {
   IrValue *r = NULL;
   if (same_shape_ops(op)) {
@@ -270,6 +281,7 @@ IrValue *hdir_fold(IrBuilder *b, IrOp op, const IrType *res, uint32_t n, IrValue
   case IR_extract_at:
   case IR_insert_at:
   case IR_elem: return fold_dynamic_part(b, op, args);
+  case IR_table: return fold_table(n, args);
   default: return NULL;
   }
 }

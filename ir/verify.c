@@ -320,6 +320,19 @@ static bool check_axis(Verifier *v, const IrInst *i) {
   return broken(v, "the result must be %s, and is %s", i->op == IR_length ? "i32 or i64" : "i32", type_name(v, t));
 }
 
+static bool check_table(Verifier *v, const IrInst *i) {
+  const IrType *t = i->res[0]->type;
+  if (!hdir_is_scalar(t)) return broken(v, "the result must be a scalar, and is %s", type_name(v, t));
+  if (i->nargs < 2) return broken(v, "has no constants");
+  for (uint32_t k = 1; k < i->nargs; k++) {
+    if (!hdir_is_const(i->args[k])) return broken(v, "operand %u must be a constant", k + 1);
+    if (i->args[k]->type != t)
+      return broken(v, "operand %u must be %s as the result is, and is %s", k + 1, type_name(v, t),
+                    type_name(v, i->args[k]->type));
+  }
+  return true;
+}
+
 static bool check_call(Verifier *v, const IrInst *i) {
   const IrFunc *f = i->callee;
   if (!f || f->module != v->m) return broken(v, "the callee is no function of this module");
@@ -355,6 +368,7 @@ static bool check_op(Verifier *v, const IrInst *i) {
   case IR_insert: return check_part(v, i, t) && check_is_part(v, t, (uint32_t)i->imm, i->args[1]->type, "operand 2");
   case IR_extract_at: return check_elements(v, t) && check_is_part(v, t, 0, i->res[0]->type, "the result");
   case IR_insert_at: return check_elements(v, t) && check_is_part(v, t, 0, i->args[2]->type, "operand 3");
+  case IR_table: return check_table(v, i);
   case IR_length:
   case IR_tid:
   case IR_dim: return check_axis(v, i);

@@ -2,7 +2,7 @@
  *
  * Their ops are defined so: convert the operands to f32, operate, round the result; conversions go by way of f32 too.
  * neg, abs and copysign work on the bits. What is left for f16 and bf16 is cvt from and to f32, load, store, bitcast,
- * select and being carried. Folding again would join the conversions, so nothing that folds comes after this pass.
+ * select, tables and being carried. Folding again would join the conversions, so nothing that folds comes after this pass.
  *
  * needs   scalars (scalarise)    keeps   every result bit, except NaN payloads
  * breaks  nothing                cost    linear

@@ -3,8 +3,8 @@
  * Every value of a composite type becomes its leaves (the scalars of ir_type.h's parts, in order; an array in a struct
  * is one leaf). Element-wise ops become one op a leaf, loads and stores one access a leaf, region results and carried
  * values one a leaf. Composite parameters stay as they are and are read by chains of extract; calls and returns get
- * their composites made again. A part chosen by a computed index becomes a chain of selects, or, with more than
- * MAX_CHAIN parts, goes through local memory.
+ * their composites made again. A part chosen by a computed index comes from a table where all parts are constants and
+ * more than MIN_TABLE; else it becomes a chain of selects, or, with more than MAX_CHAIN parts, goes through local memory.
  *
  * needs   nothing (after inline there are only calls of C functions to make composites for)
  * keeps   every result bit, the order of memory accesses
@@ -13,7 +13,7 @@
 #include "passes/passes.h"
 #include "passes/rebuild.h"
 
-enum { MAX_CHAIN = 16 };
+enum { MAX_CHAIN = 16, MIN_TABLE = 4 };
 
 typedef struct Scalariser {
   IrValue ***leaves; /* by old id: the new leaves of a composite value; others are in the map */
@@ -109,13 +109,30 @@ static IrValue *spill(OptRebuild *rb, const IrType *t, IrValue *const *x, IrValu
   return hdir_elem(&rb->b, *whole, hdir_select(&rb->b, is_inside(rb, i, t->nparts), i, zero));
 }
 
+static bool all_constant(IrValue *const *x, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++)
+    if (!hdir_is_const(x[k])) return false;
+  return true;
+}
+
+/* Parts that are constants: a table for each of the n leaves of a part. */
+static void take_from_tables(OptRebuild *rb, uint32_t nparts, IrValue *const *x, IrValue *at, uint32_t n, IrValue **r) {
+  IrValue **entries = HDB_NEW_N(rb->scratch, IrValue *, nparts);
+  for (uint32_t l = 0; l < n; l++) {
+    for (uint32_t k = 0; k < nparts; k++) entries[k] = x[k * n + l];
+    r[l] = hdir_table(&rb->b, at, nparts, entries);
+  }
+}
+
 static void emit_extract_at(OptRebuild *rb, const IrInst *i) {
   const IrType *t = i->args[0]->type;
   IrValue *const *x = leaves(rb, i->args[0]);
   IrValue *at = hdopt_get(rb, i->args[1]), *whole;
   const uint32_t n = i->res[0]->type->nleaves;
   IrValue **r = HDB_NEW_N(rb->scratch, IrValue *, n);
-  if (t->nparts > MAX_CHAIN && !hdir_is_const(at)) {
+  if (t->nparts > MIN_TABLE && all_constant(x, t->nleaves)) {
+    take_from_tables(rb, t->nparts, x, at, n, r);
+  } else if (t->nparts > MAX_CHAIN && !hdir_is_const(at)) {
     load_leaves(rb, spill(rb, t, x, at, &whole), r);
   } else {
     memcpy(r, x, sizeof *r * n);

@@ -11,7 +11,7 @@
  *     widen_fast.c  what `fast` allows              widen_private.c  atomics on a copy
  *     widen_addr.c  addresses                       widen_mem.c    loads and stores
  *     widen_aos.c   neighbouring fields together    widen_atomic.c atomics
- *     widen_c.c     calls of C functions
+ *     widen_c.c     calls of C functions            widen_table.c  tables of constants
  *     emit.c        text, constants, declarations   mask.c         masks
  */
 #ifndef CPU_WIDEN_H
@@ -225,6 +225,8 @@ const char *hdcpu_scratch(CpuWiden *w, int k);          /* stack rows for lane l
 const char *hdcpu_scratch_lane(CpuWiden *w, int k, uint32_t size, const char *lane); /* ptr to a lane in it */
 const char *hdcpu_to_mem(CpuWiden *w, const IrType *t, const char *v);   /* lanes as they are stored: bools as bytes */
 const char *hdcpu_from_mem(CpuWiden *w, const IrType *t, const char *v);
+const char *hdcpu_load_lanes(CpuWiden *w, const CpuAddr *p, const IrType *t); /* the lanes' values at p, in whatever form */
+void hdcpu_table(CpuWiden *w, const IrInst *i);        /* widen_table.c */
 bool hdcpu_load_fields(CpuWiden *w, const IrInst *i);  /* widen_aos.c: false if there is nothing to group */
 bool hdcpu_store_fields(CpuWiden *w, const IrInst *i);
 void hdcpu_atomic(CpuWiden *w, const IrInst *i);   /* widen_atomic.c */

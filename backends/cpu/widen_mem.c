@@ -130,7 +130,7 @@ static const char *reversed(CpuWiden *w, const IrType *t, const char *v) {
   return hdcpu_ins(w, "shufflevector %s %s, %s poison, <%u x i32> <%s>", ty, v, ty, w->width, b.data);
 }
 
-static const char *load_lanes(CpuWiden *w, const CpuAddr *p, const IrType *t) {
+static const char *lanes_in_memory(CpuWiden *w, const CpuAddr *p, const IrType *t) {
   if (p->local && p->at == AT_UNIFORM) return plain_load(w, hdcpu_point(w, p, 0), t, row_align(w, t));
   if (p->at == AT_AFFINE && !p->rstride && !p->local) {
     bool padded = w->options.padded && t->size * (w->width - 1) <= 64;
@@ -142,6 +142,10 @@ static const char *load_lanes(CpuWiden *w, const CpuAddr *p, const IrType *t) {
       return reversed(w, t, plain_load(w, hdcpu_point(w, p, -(int64_t)t->size * (w->width - 1)), t, t->size));
   }
   return has_gather(w, t) ? gather(w, p, t) : each_load(w, p, t);
+}
+
+const char *hdcpu_load_lanes(CpuWiden *w, const CpuAddr *p, const IrType *t) {
+  return hdcpu_from_mem(w, t, lanes_in_memory(w, p, t));
 }
 
 static const char *scalar_load(CpuWiden *w, const CpuAddr *p, const IrType *t) {
@@ -170,7 +174,7 @@ void hdcpu_load(CpuWiden *w, const IrInst *i) {
     return;
   }
   if (hdcpu_load_fields(w, i)) return;
-  hdcpu_set(w, i->res[0], hdcpu_from_mem(w, t, load_lanes(w, p, t)));
+  hdcpu_set(w, i->res[0], hdcpu_load_lanes(w, p, t));
 }
 
 /* --- stores --- */

@@ -187,6 +187,10 @@ void hdcpu_pure(CpuWiden *w, const IrInst *i) {
     select_inst(w, i);
     return;
   }
+  if (i->op == IR_table) {
+    hdcpu_table(w, i);
+    return;
+  }
   const char *x[3] = {NULL, NULL, NULL}, *r = NULL;
   bool vec = i->nres == 1 && hdcpu_is_vec(w, i->res[0]);
   if (i->op == IR_div && (r = hdcpu_fast_div(w, i))) {

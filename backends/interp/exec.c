@@ -197,6 +197,11 @@ static void exec_print(const InterpThread *t, const InterpFrame *f, const IrInst
   t->launch->print(t->launch->user, i->text, t->tid, i->nargs, values);
 }
 
+static void exec_table(const InterpFrame *f, const IrInst *i) {
+  int64_t at = int_arg(f, i, 0);
+  *hdinterp_leaves(f, i->res[0]) = i->args[at >= 0 && at < (int64_t)i->nargs - 1 ? at + 1 : 1]->bits;
+}
+
 HdStatus hdinterp_exec(InterpThread *t, InterpFrame *f, const IrInst *i) {
   switch (i->op) {
   case IR_select: exec_select(f, i); break;
@@ -205,6 +210,7 @@ HdStatus hdinterp_exec(InterpThread *t, InterpFrame *f, const IrInst *i) {
   case IR_insert: exec_insert(f, i, i->imm, i->args[1]); break;
   case IR_extract_at: exec_extract(f, i, int_arg(f, i, 1)); break;
   case IR_insert_at: exec_insert(f, i, int_arg(f, i, 1), i->args[2]); break;
+  case IR_table: exec_table(f, i); break;
   case IR_length: exec_length(f, i); break;
   case IR_index: exec_index(f, i); break;
   case IR_alloca: exec_alloca(f, i); break;

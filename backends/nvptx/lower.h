@@ -104,6 +104,7 @@ const char *hdptx_op(PtxLower *g, IrOp op, const IrType *t, const IrType *res, c
 const char *hdptx_cvt(PtxLower *g, const IrType *from, const IrType *to, const char *x); /* lower_cvt.c */
 void hdptx_index(PtxLower *g, const IrInst *i); /* lower_mem.c */
 const char *hdptx_space(const PtxAddr *a);       /* "ptr addrspace(1)" */
+void hdptx_table(PtxLower *g, const IrInst *i);
 void hdptx_alloca(PtxLower *g, const IrInst *i);
 void hdptx_member(PtxLower *g, const IrInst *i);
 void hdptx_elem(PtxLower *g, const IrInst *i);

@@ -106,6 +106,39 @@ void hdptx_elem(PtxLower *g, const IrInst *i) {
   keep(g, i, a);
 }
 
+/* --- tables --- */
+
+/* One constant of the module for all tables of a kernel that are equal. It lies in global memory: constant memory is slow
+ * where the threads of a warp read at different places. */
+static const char *table_global(PtxLower *g, const IrInst *i) {
+  const IrType *t = i->res[0]->type;
+  const char *st = hdptx_mem_type(t);
+  Buf b;
+  hdb_buf_init(&b, g->a);
+  for (uint32_t k = 1; k < i->nargs; k++) {
+    const char *x = t->kind == IR_BOOL ? i->args[k]->bits ? "1" : "0" : hdptx_const(g, t, i->args[k]->bits);
+    hdb_putf(&b, "%s%s %s", k > 1 ? ", " : "", st, x);
+  }
+  const char *key = hdptx_fmt(g, "table %s", b.data), *have = hdb_map_get_str(&g->declared, key);
+  if (have) return have;
+  have = hdptx_fmt(g, "@\"%s$%u\"", hdptx_symbol(g->fn, g->a), i->id);
+  hdb_putf(&g->decls, "%s = internal addrspace(1) constant [%u x %s] [%s], align %u\n", have, i->nargs - 1, st, b.data,
+           t->size);
+  hdb_map_set_str(&g->declared, key, (void *)(uintptr_t)have);
+  return have;
+}
+
+void hdptx_table(PtxLower *g, const IrInst *i) {
+  const IrType *t = i->res[0]->type;
+  uint32_t bits = hdir_bits(i->args[0]->type);
+  const char *x = hdptx_get(g, i->args[0]), *st = hdptx_mem_type(t);
+  const char *in = hdptx_ins(g, "icmp ult i%u %s, %u", bits, x, i->nargs - 1);
+  x = to_i64(g, bits, hdptx_ins(g, "select i1 %s, i%u %s, i%u 0", in, bits, x, bits));
+  x = hdptx_ins(g, "getelementptr %s, ptr addrspace(1) %s, i64 %s", st, table_global(g, i), x);
+  x = hdptx_ins(g, "load %s, ptr addrspace(1) %s, align %u, !invariant.load !2", st, x, t->size);
+  hdptx_set(g, i->res[0], t->kind == IR_BOOL ? hdptx_ins(g, "icmp ne i8 %s, 0", x) : x);
+}
+
 /* --- local objects --- */
 
 enum {

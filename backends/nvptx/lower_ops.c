@@ -223,6 +223,10 @@ const char *hdptx_op(PtxLower *g, IrOp op, const IrType *t, const IrType *res, c
 }
 
 void hdptx_pure(PtxLower *g, const IrInst *i) {
+  if (i->op == IR_table) {
+    hdptx_table(g, i);
+    return;
+  }
   const char *x[3] = {"0", "0", "0"}, *r = NULL;
   if (i->nres == 1 && i->nargs >= 1 && i->nargs <= 3 && hdir_is_scalar(i->args[0]->type) &&
       hdir_is_scalar(i->res[0]->type)) {

@@ -143,7 +143,7 @@ protected:
   }
 
   IrValue *Compute(const IrType *t, int depth) {
-    switch (r_.Below(14)) {
+    switch (r_.Below(15)) {
     case 0: return Launch(t);
     case 1: return Select(t, depth);
     case 2: return Convert(t, depth);
@@ -153,6 +153,7 @@ protected:
     case 6: return Bitcast(t, depth);
     case 7: return LoadPlace(t, depth);
     case 8: return LoadRead(t, depth);
+    case 9: return Table(t, depth);
     default: return Elementwise(t, depth);
     }
   }
@@ -252,6 +253,14 @@ protected:
     uint32_t k = (uint32_t)r_.Below((int)c->nparts);
     if (hdir_part(c, k) != t) return nullptr;
     return hdir_extract(&b_, Value(c, depth - 1), k);
+  }
+
+  IrValue *Table(const IrType *t, int depth) {
+    if (!hdir_is_scalar(t)) return nullptr;
+    Values entries;
+    for (int n = r_.Chance(80) ? r_.In(1, 18) : r_.In(19, 70); n > 0; n--) entries.push_back(Const(t));
+    const uint32_t n = (uint32_t)entries.size();
+    return hdir_table(&b_, r_.Chance(70) ? Bounded((int)n, depth - 1) : AnyIndex(depth - 1), n, entries.data());
   }
 
   IrValue *Insert(const IrType *t, int depth) {

@@ -445,6 +445,11 @@ TEST_F(FoldText, PartsOfComposites) {
          "  %a: f32 = extract %v, 0\n  %b: f32 = extract %v, 1\n  %w: vec<f32, 2> = make %b, %a\n  return %w\n");
   Expect("%v: vec<f32, 2>", "f32", "%a: f32 = extract_at %v, 7i32\n return %a\n",
          "  %a: f32 = extract %v, 0\n  return %a\n");
+  Expect("%i: i32", "f32", "%a: f32 = table 1i32, 2.0f32, 3.0f32\n return %a\n", "  return 3.0f32\n");
+  Expect("%i: i32", "f32", "%a: f32 = table 2i64, 2.0f32, 3.0f32\n return %a\n", "  return 2.0f32\n");
+  Expect("%i: i32", "f32", "%a: f32 = table -1i32, 2.0f32, 3.0f32\n return %a\n", "  return 2.0f32\n");
+  Expect("%i: i32", "i8", "%a: i8 = table %i, 4i8, 4i8, 4i8\n return %a\n", "  return 4i8\n");
+  Expect("%i: i32", "i8", "%a: i8 = table %i, 4i8, 5i8\n return %a\n", "  %a: i8 = table %i, 4i8, 5i8\n  return %a\n");
   Expect("%v: vec<f32, 2>, %x: f32", "vec<f32, 2>", "%a: vec<f32, 2> = insert_at %v, -1i32, %x\n return %a\n",
          "  return %v\n");
 }

@@ -75,6 +75,13 @@ const Broken kBroken[] = {
      "@f: extract_at: wants a vector, matrix or fixed array, and gets quat<f32>;"},
     {"%a: vec<f32, 3>, %i: i32", "%x: vec<f32, 3> = insert_at %a, %i, %i return",
      "@f: insert_at: operand 3 must be f32 as part 0 of vec<f32, 3> is, and is i32;"},
+    {"%i: i32", "%x: f32 = table %i return", "@f: table: has no constants;"},
+    {"%i: f32", "%x: f32 = table %i, 1.0f32 return", "@f: table: operand 1 must be an i32 or i64, and is f32;"},
+    {"%i: i32, %a: f32", "%x: f32 = table %i, 1.0f32, %a return", "@f: table: operand 3 must be a constant;"},
+    {"%i: i32", "%x: f32 = table %i, 1.0f32, 2i32 return",
+     "@f: table: operand 3 must be f32 as the result is, and is i32;"},
+    {"%i: i32", "%x: vec<f32, 2> = table %i, 1.0f32 return",
+     "@f: table: the result must be a scalar, and is vec<f32, 2>;"},
     // --- memory ---
     {"%a: array<f32, 2>", "%x: i32 = length %a, 2 return", "@f: length: axis 2 of 2;"},
     {"%a: array<f32, 2>", "%x: u32 = length %a, 0 return", "@f: length: the result must be i32 or i64, and is u32;"},

@@ -326,7 +326,8 @@ std::string Objection(const IrInst *i) {
       return "extract of no parameter";
     if ((t->kind == IR_PTR || t->kind == IR_ARRAY) && i->nsubs) return "an address out of a region";
   }
-  if (hdir_ops[i->op].effect != FX_PURE || i->op == IR_select || i->op == IR_bitcast || i->op == IR_extract) return "";
+  const bool moves = i->op == IR_select || i->op == IR_bitcast || i->op == IR_extract || i->op == IR_table;
+  if (hdir_ops[i->op].effect != FX_PURE || moves) return "";
   const bool half = (i->nargs && IsHalf(i->args[0]->type)) || (i->nres && IsHalf(i->res[0]->type));
   if (!half) return "";
   if (i->op != IR_cvt) return "half arithmetic";
