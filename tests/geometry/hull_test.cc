@@ -3,6 +3,7 @@
 #include <set>
 
 #include "geometry_fixture.h"
+#include "tools/npy/npy.h"
 
 namespace {
 
@@ -179,6 +180,43 @@ TEST_F(Hull, BecomesAMeshAndAConvexShape) {
     hd_mesh_free(m);
     return place.Get<int32_t>(d);
   });
+}
+
+template <class T> std::vector<T> Stored(const std::string &name) {
+  NpyReader r;
+  char why[OUT_WHY];
+  std::string path = "tests/geometry/data/hull_" + name + ".npy";
+  EXPECT_EQ(npy_open(path.c_str(), &r, why), HD_OK) << why;
+  std::vector<T> v(r.size / sizeof(T));
+  EXPECT_EQ(npy_read(&r, path.c_str(), v.data(), why), HD_OK) << why;
+  npy_close(&r);
+  return v;
+}
+
+// data/hull.py: SciPy's Qhull has the same corners, and trimesh the same mass properties.
+TEST_F(Hull, AndItsMassAreWhatSciPyAndTrimeshFind) {
+  for (std::string name : {"ball", "bent"}) {
+    std::vector<V> points = Stored<V>(name + "_points");
+    std::vector<int32_t> corners = Stored<int32_t>(name + "_corners");
+    std::vector<double> want = Stored<double>(name + "_mass");
+    ASSERT_EQ(points.size(), 300u);
+    ASSERT_EQ(want.size(), 13u);
+    GEO_OK(place_, Make(points));
+    EXPECT_EQ(std::vector<int32_t>(hull_.source, hull_.source + hull_.npoints), corners) << name;
+    Shape s;
+    for (int64_t i = 0; i < hull_.npoints; i++)
+      s.points.push_back({hull_.points[3 * i], hull_.points[3 * i + 1], hull_.points[3 * i + 2]});
+    for (int64_t f = 0; f < hull_.nfaces; f++)
+      s.faces.push_back({hull_.faces[3 * f], hull_.faces[3 * f + 1], hull_.faces[3 * f + 2]});
+    HdMesh *m = place_.Mesh(s, false);
+    HdMassProperties got = {};
+    GEO_OK(place_, hd_mesh_mass(m, &got));
+    hd_mesh_free(m);
+    EXPECT_NEAR(got.volume / want[0], 1, 1e-6) << name;
+    for (int k = 0; k < 3; k++) EXPECT_NEAR(got.center[k], want[size_t(1 + k)], 1e-5) << name;
+    for (int k = 0; k < 9; k++)
+      EXPECT_NEAR(got.inertia[k / 3][k % 3], want[size_t(4 + k)], 1e-5 * want[0]) << name << " " << k;
+  }
 }
 
 } // namespace
