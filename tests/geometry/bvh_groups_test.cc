@@ -276,4 +276,32 @@ TEST_F(MeshGroups, AnswerTheSameEverywhere) {
   SameEverywhere([&](Place &p) { return AskGroups(p); });
 }
 
+// Group 0 is not finite, 1 has no area, 2 is one triangle, 3 empty.
+TEST_F(MeshGroups, OfDegenerateFacesAndQueriesHaveAnswers) {
+  all_.points = {{NAN, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 1}};
+  all_.faces = {{0, 1, 2}, {3, 4, 3}, {1, 2, 3}};
+  group_ = {0, 1, 2};
+  for (size_t i = 0; i < kRays; i++) {
+    asked_[i] = int(i % 4);
+    p_[i] = {0.9f, 0.9f, 0.9f};
+    d_[i] = {-1, -1, -1};
+    if (i >= 4) (i & 8 ? p_[i].y : d_[i].x) = i & 16 ? INFINITY : NAN;
+  }
+  Place p("cpu");
+  std::vector<int32_t> got = AskGroups(p);
+  for (size_t i = 0; i < kRays; i++) {
+    const int32_t *x = &got[12 * i];
+    bool place = i < 4 || !(i & 8);
+    EXPECT_EQ(x[0], i == 2 ? 2 : -1) << i;
+    EXPECT_EQ(x[4], 0) << i; // farther than a half
+    EXPECT_EQ(x[5], i == 2 ? 1 : 0) << i;
+    EXPECT_EQ(x[6], place && asked_[i] == 1 ? 1 : place && asked_[i] == 2 ? 2 : -1) << i;
+  }
+  all_.faces.clear();
+  group_.clear();
+  got = AskGroups(p);
+  for (size_t i = 0; i < kRays; i++)
+    EXPECT_TRUE(got[12 * i] == -1 && got[12 * i + 5] == 0 && got[12 * i + 6] == -1) << i;
+}
+
 } // namespace
