@@ -477,13 +477,6 @@ static const IrValue *value_by_id(const IrFunc *fn, uint32_t id) {
   return NULL;
 }
 
-static void put_name(Buf *b, const IrValue *v) {
-  if (v->name)
-    hdb_putf(b, "%%%s", v->name);
-  else
-    hdb_putf(b, "%%%u", v->id);
-}
-
 static void put_class(Buf *b, const IrFact *f) {
   if (f->cls == IR_UNIFORM)
     hdb_put(b, "uniform");
@@ -493,24 +486,33 @@ static void put_class(Buf *b, const IrFact *f) {
     hdb_putf(b, "varying: %s", reason_text(f->why));
 }
 
+static void put_line(Buf *b, const IrValue *v) {
+  if (v->def && v->def->loc.line) hdb_putf(b, " at line %u", v->def->loc.line);
+}
+
+/* Where the differences begin, in words of the source. */
+static void put_source(Buf *b, const IrFact *f, const IrValue *v) {
+  const char *what = f->cls != IR_VARYING              ? "the thread's own coordinate"
+                     : f->why == WHY(tid)              ? "the thread's own coordinate"
+                     : f->why == WHY(atomic)           ? "the result of an atomic"
+                     : f->why == WHY(c_function)       ? "the result of a C function"
+                     : v->def && v->def->op == IR_load ? "a value loaded"
+                                                       : "what is computed";
+  hdb_put(b, what);
+  if (f->cls == IR_VARYING) put_line(b, v);
+}
+
 void hdir_facts_explain(Buf *b, const IrFacts *f, const IrValue *v) {
-  put_name(b, v);
-  hdb_put(b, " is ");
-  if (hdir_is_const(v)) {
-    hdb_put(b, "uniform");
-    return;
+  const IrValue *named = v->name ? v : NULL, *c = v, *load = NULL;
+  for (int depth = 0; depth < 100 && f->of[c->id].cls == IR_VARYING && f->of[c->id].cause != c->id; depth++) {
+    const IrValue *next = value_by_id(f->fn, f->of[c->id].cause);
+    if (c->def && c->def->op == IR_load) load = c; /* what it is loaded from matters less */
+    if (!next || load) break;
+    c = next;
+    if (!named && c->name) named = c;
   }
-  put_class(b, &f->of[v->id]);
-  uint32_t at = v->id;
-  for (int depth = 0; depth < 12 && f->of[at].cls == IR_VARYING && f->of[at].cause != at; depth++) {
-    at = f->of[at].cause;
-    const IrValue *c = value_by_id(f->fn, at);
-    if (!c) return;
-    hdb_put(b, ", because ");
-    put_name(b, c);
-    hdb_put(b, " is ");
-    put_class(b, &f->of[at]);
-  }
+  if (named) hdb_putf(b, "'%s', which depends on ", named->name);
+  put_source(b, &f->of[c->id], c);
 }
 
 void hdir_facts_note(Buf *b, const IrValue *v, void *user) {

@@ -27,7 +27,7 @@ typedef struct IrFacts {
 
 /* `inner_axis` is the axis of the lanes: tid of it is affine with stride 1, of the others uniform. */
 IrFacts *hdir_facts(const IrFunc *fn, int32_t inner_axis, Arena *a);
-/* "varying: loop carried, because %12, because tid 0": the chain to the first cause. */
+/* Why v differs from lane to lane, in words of the source: "'x', which depends on a value loaded at line 3". */
 void hdir_facts_explain(Buf *b, const IrFacts *f, const IrValue *v);
 /* A note for hdir_print: "; uniform", "; affine 4", "; varying (loaded at a varying address)". user is IrFacts*. */
 void hdir_facts_note(Buf *b, const IrValue *v, void *user);

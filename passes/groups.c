@@ -24,8 +24,9 @@ static HdStatus refuse(const Plan *p, const IrInst *i, const IrInst *parted, con
   hdb_buf_init(&b, p->a);
   hdb_put(&b, "");
   if (parted) {
-    if (parted->loc.line) hdb_putf(&b, "; they part at line %u", parted->loc.line);
-    hdb_put(&b, ": ");
+    hdb_put(&b, "; they part ");
+    if (parted->loc.line) hdb_putf(&b, "at line %u ", parted->loc.line);
+    hdb_put(&b, "by ");
     hdir_facts_explain(&b, p->g->facts, parted->args[0]);
   }
   return hdb_fail_at(p->err, HD_ERR_SOURCE, at, "kernel '%.60s': %s%.200s", p->g->fn->name, what, b.data);
