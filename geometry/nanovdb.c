@@ -81,8 +81,28 @@ static bool is_named(const char *s, size_t room, const char *name) {
   return strlen(name) == n && memcmp(s, name, n) == 0;
 }
 
+/* The names that were passed over, for the message; "..." for those that have no room. */
+typedef struct Names {
+  char text[160];
+} Names;
+
+static void add_name(Names *all, const char *s, size_t room) {
+  size_t n = strlen(all->text), left = sizeof all->text - n, length = name_length(s, room);
+  if (left < length + 12) {
+    if (left >= 12 && !strstr(all->text, ", ...")) memcpy(all->text + n, ", ...", 6);
+    return;
+  }
+  snprintf(all->text + n, left, "%s'%.*s'", n ? ", " : "", (int)length, s);
+}
+
+static HdStatus no_such_grid(const Names *all, const char *name, char why[NANO_WHY]) {
+  if (!name || !*all->text) return fail(why, HD_ERR_NOT_FOUND, "the file has no grid");
+  return fail(why, HD_ERR_NOT_FOUND, "no grid is named '%.80s'; the file has %s", name, all->text);
+}
+
 /* Grids without a file's heads. */
 static HdStatus find_raw(const uint8_t *file, uint64_t size, const char *name, NanoBlob *out, char why[NANO_WHY]) {
+  Names names = {""};
   for (uint64_t at = 0; at < size;) {
     if (size - at < NANO_HEAD || !is_magic(file + at, "01"))
       return fail(why, HD_ERR_FORMAT, "there is no grid at byte %" PRIu64 ", where one should be", at);
@@ -94,14 +114,15 @@ static HdStatus find_raw(const uint8_t *file, uint64_t size, const char *name, N
       *out = (NanoBlob){file + at, length, length, NANO_STORED};
       return HD_OK;
     }
+    add_name(&names, (const char *)file + at + NANO_NAME, 256);
     at += length;
   }
-  return fail(why, HD_ERR_NOT_FOUND, "no grid is named '%.80s'", name);
+  return no_such_grid(&names, name, why);
 }
 
 /* The grids of a segment, whose heads begin at *at; *at moves behind it. */
 static HdStatus find_in_segment(const uint8_t *file, uint64_t size, uint64_t *at, const char *name, NanoBlob *out,
-                                bool *found, char why[NANO_WHY]) {
+                                bool *found, Names *names, char why[NANO_WHY]) {
   uint64_t meta = *at + SEGMENT_HEAD, data = meta;
   uint16_t count = u16(file + *at + 12);
   for (int i = 0; i < count; i++) {
@@ -120,6 +141,7 @@ static HdStatus find_in_segment(const uint8_t *file, uint64_t size, uint64_t *at
       *out = (NanoBlob){file + data, stored, u64(m), u16(m + 168)};
       *found = true;
     }
+    if (!*found) add_name(names, is, length);
     meta += META + length;
     data += stored;
   }
@@ -133,13 +155,14 @@ HdStatus hdgeo_nano_find(const uint8_t *file, uint64_t size, const char *name, N
     return fail(why, HD_ERR_FORMAT, "it does not begin with 'NanoVDB': it is no NanoVDB file");
   if (file[7] == '1') return find_raw(file, size, name, out, why);
   bool found = false;
+  Names names = {""};
   for (uint64_t at = 0; at < size && !found;) {
     if (size - at < SEGMENT_HEAD || !is_magic(file + at, "02"))
       return fail(why, HD_ERR_FORMAT, "there is no segment at byte %" PRIu64 ", where one should be", at);
     HD_TRY(check_version(u32(file + at + 8), why));
-    HD_TRY(find_in_segment(file, size, &at, name, out, &found, why));
+    HD_TRY(find_in_segment(file, size, &at, name, out, &found, &names, why));
   }
-  if (!found) return fail(why, HD_ERR_NOT_FOUND, name ? "no grid is named '%.80s'" : "the file has no grid", name);
+  if (!found) return no_such_grid(&names, name, why);
   if (out->codec == NANO_BLOSC)
     return fail(why, HD_ERR_UNSUPPORTED, "the grid is packed by blosc; as it is, or packed by zip, is");
   if (out->codec > NANO_BLOSC) return fail(why, HD_ERR_FORMAT, "codec %u does not exist", out->codec);

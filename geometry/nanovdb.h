@@ -8,7 +8,7 @@
 #include "heddle/geometry.h"
 HD_BEGIN_DECLS
 
-enum { NANO_WHY = 200 };
+enum { NANO_WHY = 320 };
 
 /* Types of values, classes and codecs, by the format's numbers. */
 enum { NANO_F32 = 1, NANO_I32 = 4, NANO_VEC3 = 6, NANO_NUMBERS_ON = 20 };

@@ -500,7 +500,7 @@ TEST_F(VolumeTest, IsRefusedIfItsHeadsAreWrong) {
   Refused(p, with(meta + 136, ~uint32_t(0)), HD_ERR_FORMAT, "truncated");
   Refused(p, with(meta + 168, uint16_t(2)), HD_ERR_UNSUPPORTED, "packed by blosc");
   Refused(p, with(meta + 168, uint16_t(3)), HD_ERR_FORMAT, "codec 3");
-  Refused(p, file, HD_ERR_NOT_FOUND, "no grid is named 'dens'", "dens");
+  Refused(p, file, HD_ERR_NOT_FOUND, "no grid is named 'dens'; the file has 'density', 'ids'", "dens");
   Refused(p, file, HD_ERR_NOT_FOUND, "no grid is named ''", "");
   size_t packed = meta + 2 * 176 + sizeof "density" + sizeof "ids"; // the first grid
   Refused(p, with(packed, ~uint64_t(0)), HD_ERR_FORMAT, "truncated");
