@@ -198,6 +198,13 @@ static HdStatus check_limits(const IrFunc *kernel, const PtxTarget *target, cons
   return HD_OK;
 }
 
+static void refuse_c_functions(PtxLower *g) {
+  for (const IrInst *i = g->fn->body->first; i; i = hdir_inst_next(i))
+    if (hdir_calls_c(i))
+      hdptx_fail(g, i, HD_ERR_UNSUPPORTED,
+                 hdptx_fmt(g, "it calls the C function '%.60s', which only the CPU can", i->callee->name));
+}
+
 HdStatus hdptx_print(const IrFunc *kernel, const PtxTarget *target, const PtxOptions *options, Buf *text, HdError *err,
                      PtxSites *sites) {
   Arena *a = text->arena;
@@ -227,6 +234,8 @@ HdStatus hdptx_print(const IrFunc *kernel, const PtxTarget *target, const PtxOpt
   g->written = HDB_NEW_N(a, bool, kernel->module->types.count + 1);
   g->uses = hdir_count_uses(kernel, a);
   hdptx_writes(g);
+  refuse_c_functions(g); /* before what is made for them is met */
+  if (g->status != HD_OK) return g->status;
   function(g, hdptx_symbol(kernel, a), args_size ? args_size : 8, text);
   return g->status;
 }

@@ -160,12 +160,7 @@ static void lower_inst(PtxLower *g, const IrInst *i) {
   case FX_GROUP: hdptx_group(g, i); break;
   case FX_PURE: hdptx_pure(g, i); break;
   case FX_END: lower_ender(g, i); break;
-  default:
-    if (hdir_calls_c(i))
-      hdptx_fail(g, i, HD_ERR_UNSUPPORTED,
-                 hdptx_fmt(g, "it calls the C function '%.60s', which only the CPU can", i->callee->name));
-    else
-      hdptx_fail(g, i, HD_ERR_COMPILE, "an operation that passes should have taken apart");
+  default: hdptx_fail(g, i, HD_ERR_COMPILE, "an operation that passes should have taken apart");
   }
 }
 

@@ -149,6 +149,14 @@ TEST_F(CFunction, IsNotForGpus) {
                "kernel 'k': it calls the C function 'scale', which only the CPU can");
   EXPECT_EQ(hd_context_error(ctx)->where.line, 8);
   EXPECT_EQ(hd_module_emit(m, "plain", HD_EMIT_PTX, "sm_75", &text, &size), HD_OK) << error();
+  // Nor one that is given a composite.
+  static const char whole[] = "extern fn trace(mat33 m) -> f32;\n"
+                              "kernel t(f32 o[]) { o[0] = trace(mat33(1, 2, 3, 4, 5, o[1], 7, 8, 9)); }\n";
+  HdModule *t = nullptr;
+  ASSERT_EQ(hd_module_load_source(ctx, "t.hd", whole, sizeof whole - 1, nullptr, &t), HD_OK) << error();
+  expect_error(HD_ERR_UNSUPPORTED, hd_module_emit(t, "t", HD_EMIT_PTX, "sm_75", &text, &size), "hd_module_emit", "",
+               "kernel 't': it calls the C function 'trace', which only the CPU can");
+  hd_module_free(t);
 }
 
 TEST_F(CFunction, StandsInTheTextOfTheIr) {
