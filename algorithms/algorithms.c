@@ -30,6 +30,9 @@ void hd_algorithms_free(HdAlgorithms *a) {
   hd_algorithms_trim(a);
   for (int m = 0; m < ALG_MODULES; m++)
     if (a->module[m]) hd_module_free(a->module[m]);
+  for (int k = 0; k < ALG_FFTS; k++)
+    if (a->fft[k]) hd_module_free(a->fft[k]);
+  for (int k = 0; k < 2; k++) hd_array_free(a->ctx, &a->roots[k]);
   hdhost_release(a->ctx, a, sizeof *a);
 }
 

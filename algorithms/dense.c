@@ -1,4 +1,4 @@
-/* algorithms/dense.c -- the host side of algorithms/dense.hd. */
+/* algorithms/dense.c -- the host side of algorithms/dense.hd and fft.hd. */
 #include <stdio.h>
 
 #include "algorithms/room.h"
@@ -51,6 +51,49 @@ HdStatus hd_matmul(HdAlgorithms *a, HdArray x, HdArray y, HdArray out) {
   return HDHOST_RUN1(kernel, a->stream, groups * GROUP, hd_arg_array(&x), hd_arg_array(&y), hd_arg_array(&out));
 }
 
+/* The module for rows of n, a power of two. */
+static HdStatus fft_kernel(HdAlgorithms *a, int64_t n, const char *name, HdKernel **out) {
+  HdModule **module = &a->fft[__builtin_ctzll((unsigned long long)n)];
+  if (!*module) {
+    char value[24];
+    snprintf(value, sizeof value, "%lld", (long long)n);
+    HdModuleOptions options = a->options;
+    options.ndefines = 1;
+    options.defines = &(HdDefine){"N", value};
+    HD_TRY(hdhost_open(a->ctx, "algorithms/fft.hd", hdalg_source("fft"), &options, module));
+  }
+  return hd_module_kernel(*module, name, a->device, out);
+}
+
+/* On a stream of its own: the caller's may be recording a graph. */
+static HdStatus fill_roots(HdAlgorithms *a, int64_t n, bool single, HdArray roots) {
+  HdKernel *kernel;
+  HdStream *stream;
+  HD_TRY(fft_kernel(a, n, single ? "roots_f32" : "roots_f64", &kernel));
+  HD_TRY(hd_stream_new(a->ctx, a->device, HD_STREAM_ASYNC, &stream));
+  HdStatus status = HDHOST_RUN1(kernel, stream, roots.length[0], hd_arg_array(&roots));
+  if (status == HD_OK) status = hd_stream_wait(stream);
+  hd_stream_free(stream);
+  return status;
+}
+
+/* Those of the longest rows, of which the others need the first ones. */
+static HdStatus fft_roots(HdAlgorithms *a, int64_t n, bool single, int64_t most, HdArray *out) {
+  HdArray *have = &a->roots[single], made;
+  if (!have->data) {
+    int64_t count = most / 2;
+    HD_TRY(hd_array_new(a->ctx, a->device, hd_type_vec(single ? HD_F32 : HD_F64, 2), 1, &count, &made));
+    HdStatus status = fill_roots(a, n, single, made);
+    if (status != HD_OK) {
+      hd_array_free(a->ctx, &made);
+      return status;
+    }
+    *have = made;
+  }
+  *out = *have;
+  return HD_OK;
+}
+
 HdStatus hd_fft(HdAlgorithms *a, HdFft direction, HdArray x) {
   if (!a) return HD_ERR_ARG;
   const char *call = "hd_fft";
@@ -63,7 +106,7 @@ HdStatus hd_fft(HdAlgorithms *a, HdFft direction, HdArray x) {
   if (!single && !hd_type_equal(x.type, hd_type_vec(HD_F64, 2)))
     return hdalg_fail(a, HD_ERR_TYPE, call, "x", "wanted vectors of two f32 or f64, got %s",
                       hd_type_name(x.type, name));
-  int64_t n = x.length[1], most = single ? 4096 : 2048, group = n <= 128 ? 32 : n <= 1024 ? 128 : 256;
+  int64_t n = x.length[1], most = single ? 4096 : 2048, group = n / 16 < 32 ? 32 : n / 16;
   if (n < 1 || n > most || (n & (n - 1)) != 0)
     return hdalg_fail(a, HD_ERR_SHAPE, call, "x", "wanted 1, 2, 4, .. or %lld elements along axis 1, got %lld",
                       (long long)most, (long long)n);
@@ -71,8 +114,9 @@ HdStatus hd_fft(HdAlgorithms *a, HdFft direction, HdArray x) {
     return hdalg_fail(a, HD_ERR_SHAPE, call, "x", "wanted at most %lld rows, got %lld", (long long)(INT32_MAX / group),
                       (long long)x.length[0]);
   if (n == 1 || x.length[0] == 0) return HD_OK;
-  snprintf(name, sizeof name, "fft_%lld_%s", (long long)n, single ? "f32" : "f64");
-  HD_TRY(hdalg_kernel(a, ALG_DENSE, name, &kernel));
+  HdArray roots;
+  HD_TRY(fft_roots(a, n, single, most, &roots));
+  HD_TRY(fft_kernel(a, n, single ? "fft_f32" : "fft_f64", &kernel));
   return HDHOST_RUN1(kernel, a->stream, x.length[0] * group, hd_arg_bool(direction == HD_FFT_INVERSE),
-                     hd_arg_array(&x));
+                     hd_arg_array(&roots), hd_arg_array(&x));
 }

@@ -46,6 +46,8 @@ typedef struct AlgScratch {
   int32_t count;
 } AlgScratch;
 
+enum { ALG_FFTS = 13 };
+
 struct HdAlgorithms {
   HdContext *ctx;
   HdStream *stream;
@@ -53,6 +55,8 @@ struct HdAlgorithms {
   HdModuleOptions options;
   HdModule  *module[ALG_MODULES]; /* NULL until one of its kernels is asked for */
   AlgScratch scratch[ALG_SLOTS];
+  HdModule  *fft[ALG_FFTS]; /* the transforms of rows of 2^k, NULL until one is asked for               */
+  HdArray    roots[2];      /* for transforms in f64 and f32; without data until one is asked for       */
 };
 
 HdStatus hdalg_kernel(HdAlgorithms *a, AlgModule module, const char *name, HdKernel **out);

@@ -75,7 +75,7 @@ static HdStatus emit_ir_opt(EmitJob *j) {
   HD_TRY(optimise(j, m));
   Notes notes = {m->nfuncs, HDB_NEW_N(&j->scratch, IrFacts *, m->nfuncs + 1)};
   for (uint32_t i = 0; i < m->nfuncs; i++)
-    notes.facts[i] = hdir_facts(m->funcs[i], inner_axis(m->funcs[i]), &j->scratch);
+    notes.facts[i] = hdir_facts(m->funcs[i], inner_axis(m->funcs[i]), IR_NEIGHBOURS, &j->scratch);
   IrPrint how = {.locations = true, .note = note, .user = &notes};
   hdir_print_module(&j->out, m, &how);
   return HD_OK;

@@ -5,8 +5,8 @@
  * affine with stride 0), so the walk repeats until nothing moves. A walk keeps, for each open construct, whether some
  * lanes have parted in this round: gone on to the loop's next round or to the scope's end while others are still here.
  *
- * Strides are exact modulo 2^bits. When a kernel with groups is split, the lanes of a gang lie in one 32 of the threads: so
- * they have one ltid / 32, and their ltid % 32 count up. What is not followed: symbolic strides, and widening of anything but tid.
+ * Strides are exact modulo 2^bits. When a kernel with groups is split, the n lanes of a gang lie in one n of the threads: so
+ * they have one ltid / n, and their ltid % n count up. What is not followed: symbolic strides, and widening of anything but tid.
  */
 #include "ir/facts.h"
 
@@ -37,6 +37,7 @@ typedef struct Walk {
   Arena *a;
   int32_t inner_axis;
   bool gangs;       /* lanes are those of a gang; before a kernel is split, all threads of a group */
+  int64_t lanes;    /* of a gang, or more; a power of two */
   bool *known;      /* by value id                                               */
   bool *left_early; /* by instruction id: a loop that lanes leave in different rounds */
   Open *top;
@@ -132,51 +133,51 @@ static bool const_factor(const Walk *w, const IrInst *i, int64_t *stride) {
 
 enum { PLACE_DEPTH = 6 }; /* how far places are looked for */
 
-/* A multiple of 32 in all lanes. */
-static bool is_round(const IrValue *v, int depth) {
-  if (hdir_is_const(v)) return hdir_const_i64(v) % IR_NEIGHBOURS == 0;
+/* A multiple of `lanes` in all lanes. */
+static bool is_round(const Walk *w, const IrValue *v, int depth) {
+  if (hdir_is_const(v)) return hdir_const_i64(v) % w->lanes == 0;
   const IrInst *i = v->def;
   if (!i || depth == 0) return false;
   switch (i->op) {
-  case IR_mul: return is_round(i->args[0], depth - 1) || is_round(i->args[1], depth - 1);
-  case IR_shl: return hdir_is_const(i->args[1]) && (i->args[1]->bits & (hdir_bits(v->type) - 1)) >= 5;
+  case IR_mul: return is_round(w, i->args[0], depth - 1) || is_round(w, i->args[1], depth - 1);
+  case IR_shl: return hdir_is_const(i->args[1]) && w->lanes >> (i->args[1]->bits & (hdir_bits(v->type) - 1)) <= 1;
   case IR_add:
-  case IR_sub: return is_round(i->args[0], depth - 1) && is_round(i->args[1], depth - 1);
+  case IR_sub: return is_round(w, i->args[0], depth - 1) && is_round(w, i->args[1], depth - 1);
   case IR_bitcast:
-  case IR_cvt: return hdir_is_int(i->args[0]->type) && hdir_bits(v->type) >= 5 && is_round(i->args[0], depth - 1);
+  case IR_cvt: return hdir_is_int(i->args[0]->type) && is_round(w, i->args[0], depth - 1);
   default: return false;
   }
 }
 
-/* A thread's place in its group and a multiple of 32: the lanes of a gang, at most 32, have neighbours' places that no
- * multiple of 32 parts. */
-static bool is_place(const IrValue *v, int depth) {
+/* A thread's place in its group and a multiple of `lanes`: the lanes of a gang have neighbours' places that no such multiple
+ * parts. */
+static bool is_place(const Walk *w, const IrValue *v, int depth) {
   const IrInst *i = hdir_is_const(v) ? NULL : v->def;
   if (!i || depth == 0 || hdir_bits(v->type) < 32) return false;
   switch (i->op) {
   case IR_ltid: return true;
   case IR_add:
-    return (is_place(i->args[0], depth - 1) && is_round(i->args[1], depth - 1)) ||
-           (is_place(i->args[1], depth - 1) && is_round(i->args[0], depth - 1));
+    return (is_place(w, i->args[0], depth - 1) && is_round(w, i->args[1], depth - 1)) ||
+           (is_place(w, i->args[1], depth - 1) && is_round(w, i->args[0], depth - 1));
   case IR_bitcast:
   case IR_cvt:
     return hdir_is_int(i->args[0]->type) && hdir_bits(v->type) == hdir_bits(i->args[0]->type) &&
-           is_place(i->args[0], depth - 1);
+           is_place(w, i->args[0], depth - 1);
   default: return false;
   }
 }
 
-/* A place cut at multiples of 32: its block is one for the gang, and what is left counts its lanes. */
+/* A place cut at multiples of `lanes`: its block is one for the gang, and what is left counts its lanes. */
 static bool place_cut(const Walk *w, const IrInst *i, IrFact *out) {
   if (!w->gangs) return false;
   if (i->op != IR_shr && i->op != IR_div && i->op != IR_and && i->op != IR_rem) return false;
   const IrValue *v = i->args[0], *by = i->args[1];
-  if (!hdir_is_scalar(v->type) || !hdir_is_const(by) || !is_place(v, PLACE_DEPTH)) return false;
+  if (!hdir_is_scalar(v->type) || !hdir_is_const(by) || !is_place(w, v, PLACE_DEPTH)) return false;
   bool plus = !hdir_is_signed(v->type) || v->def->op == IR_ltid; /* division goes towards zero */
-  bool round = hdir_const_i64(by) > 0 && hdir_const_i64(by) % IR_NEIGHBOURS == 0;
-  bool low = (hdir_const_i64(by) & (IR_NEIGHBOURS - 1)) == IR_NEIGHBOURS - 1;
+  bool round = hdir_const_i64(by) > 0 && hdir_const_i64(by) % w->lanes == 0;
+  bool low = (hdir_const_i64(by) & (w->lanes - 1)) == w->lanes - 1;
   switch (i->op) {
-  case IR_shr: *out = uniform(); return (by->bits & (hdir_bits(v->type) - 1)) >= 5;
+  case IR_shr: *out = uniform(); return w->lanes >> (by->bits & (hdir_bits(v->type) - 1)) <= 1;
   case IR_div: *out = uniform(); return plus && round;
   case IR_and: *out = affine(i->res[0]->type, 1); return low;
   case IR_rem: *out = affine(i->res[0]->type, 1); return plus && round;
@@ -192,7 +193,7 @@ static bool keeps_stride(const Walk *w, const IrValue *from, const IrType *to) {
   if (hdir_bits(to) <= hdir_bits(from->type)) return true;
   if (!from->def) return false;
   if (from->def->op == IR_tid || from->def->op == IR_ltid) return true;
-  return w->gangs && (is_place(from, PLACE_DEPTH) || place_cut(w, from->def, &cut));
+  return w->gangs && (is_place(w, from, PLACE_DEPTH) || place_cut(w, from->def, &cut));
 }
 
 static IrFact integer_fact(const Walk *w, const IrInst *i) {
@@ -433,13 +434,13 @@ static void walk_region(Walk *w, IrRegion *r) {
   }
 }
 
-IrFacts *hdir_facts(const IrFunc *fn, int32_t inner_axis, Arena *a) {
+IrFacts *hdir_facts(const IrFunc *fn, int32_t inner_axis, uint32_t lanes, Arena *a) {
   IrFacts *f = HDB_NEW(a, IrFacts);
   f->fn = fn;
   f->of = HDB_NEW_N(a, IrFact, fn->nvalues + 1);
   f->divergent = HDB_NEW_N(a, bool, fn->ninsts + 1);
   f->masked = HDB_NEW_N(a, bool, fn->ninsts + 1);
-  Walk w = {.f = f, .a = a, .inner_axis = inner_axis, .gangs = hdir_is_split(fn)};
+  Walk w = {.f = f, .a = a, .inner_axis = inner_axis, .gangs = hdir_is_split(fn), .lanes = lanes};
   w.known = HDB_NEW_N(a, bool, fn->nvalues + 1);
   w.left_early = HDB_NEW_N(a, bool, fn->ninsts + 1);
   for (uint32_t k = 0; k < fn->body->nparams; k++) {

@@ -25,8 +25,9 @@ typedef struct IrFacts {
   bool         *masked;    /* by instruction id: it may run with some lanes off (its own control)  */
 } IrFacts;
 
-/* `inner_axis` is the axis of the lanes: tid of it is affine with stride 1, of the others uniform. */
-IrFacts *hdir_facts(const IrFunc *fn, int32_t inner_axis, Arena *a);
+/* `inner_axis` is the axis of the lanes: tid of it is affine with stride 1, of the others uniform. A gang has at most `lanes`
+ * lanes, a power of two up to IR_NEIGHBOURS. */
+IrFacts *hdir_facts(const IrFunc *fn, int32_t inner_axis, uint32_t lanes, Arena *a);
 /* Why v differs from lane to lane, in words of the source: "'x', which depends on a value loaded at line 3". */
 void hdir_facts_explain(Buf *b, const IrFacts *f, const IrValue *v);
 /* A note for hdir_print: "; uniform", "; affine 4", "; varying (loaded at a varying address)". user is IrFacts*. */

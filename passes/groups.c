@@ -300,7 +300,7 @@ static HdStatus plan_region(Plan *p, const IrRegion *r) {
 HdStatus hdopt_groups(const IrFunc *fn, Arena *a, HdError *err, OptGroups *out) {
   int32_t rank = fn->rank > 0 ? fn->rank : 1;
   OptGroups *g = out;
-  *g = (OptGroups){.fn = fn, .facts = hdir_facts(fn, rank - 1, a)};
+  *g = (OptGroups){.fn = fn, .facts = hdir_facts(fn, rank - 1, IR_NEIGHBOURS, a)};
   g->by_group = HDB_NEW_N(a, bool, fn->ninsts + 1);
   g->tail = HDB_NEW_N(a, bool, fn->ninsts + 1);
   g->in_loop = HDB_NEW_N(a, bool, fn->ninsts + 1);

@@ -263,8 +263,9 @@ HdStatus hdcpu_widen(const IrFunc *kernel, const CpuTarget *target, const CpuOpt
                   .err = err,
                   .status = HD_OK,
                   .inner_axis = rank > 1 ? rank - 1 : 0};
-  w->facts = hdir_facts(kernel, w->inner_axis, a);
+  w->facts = hdir_facts(kernel, w->inner_axis, IR_NEIGHBOURS, a);
   w->width = options->width ? (uint32_t)options->width : hdcpu_choose_width(kernel, w->facts, target, a);
+  if (kernel->group && w->width < IR_NEIGHBOURS) w->facts = hdir_facts(kernel, w->inner_axis, w->width, a);
   w->mask_bits = mask_bits(kernel, w->facts, target);
   hdb_buf_init(&w->entry, a);
   hdb_buf_init(&w->globals, a);

@@ -1,9 +1,10 @@
-/* backends/cpu/widen_aos.c -- neighbouring scalars of an array together: fields of structs and vectors, elements of rows.
+/* backends/cpu/widen_aos.c -- neighbouring scalars of an array, or of an object that a group shares, together: fields of
+ * structs and vectors, elements of rows.
  *
  * Loads (or stores) of one region with nothing between them that may write (or touch) memory form a group if their addresses
  * differ by constants only. A lane then reads its scalars 16 bytes at a time, and the rows of R = 16 / size lanes are
  * transposed inside 128-bit blocks, which every vector unit does well: R loads and R shuffles or so instead of R gathers of
- * a load a lane each. Where vectors of three follow each other without gaps, the whole memory of the gang is read or
+ * a load a lane each. Where vectors of two or three follow each other without gaps, the whole memory of the gang is read or
  * written as it lies, and shuffled.
  *
  * Block g of row vector j holds the row of lane R g + j; after the transposition block g of field f holds lanes
@@ -17,12 +18,25 @@ enum { GROUP = 64, ROW = 16, LOOK = 400 }; /* members; bytes; instructions looke
 /* --- addresses as a root and a constant --- */
 
 typedef struct Place {
-  const IrInst *root; /* the index that the address is made from                                 */
-  bool row;           /* roots that differ in the last index only, a constant, are one           */
-  int64_t off;        /* bytes from there; with `row` from the root's with last index 0          */
+  const IrInst *root; /* the index that the address is made from, or the elem of what a group shares           */
+  const IrValue *sum; /* of an elem: its index without what is added to it; roots that agree so far are one    */
+  bool row;           /* of an index: roots that differ in the last index only, a constant, are one            */
+  int64_t more;       /* bytes that the root has more than those that are one with it: by that constant or sum */
+  int64_t off;        /* bytes from there, without `more` */
 } Place;
 
-/* Where `p` points to; false if its root is not an index or there is more than constants after it. */
+/* `v` less the constant that is added to it. */
+static const IrValue *addend(const IrValue *v, int64_t *more) {
+  const IrInst *i = v->def;
+  *more = 0;
+  for (; i && (i->op == IR_add || i->op == IR_sub) && hdir_is_const(i->args[1]); i = v->def) {
+    *more += (i->op == IR_add ? 1 : -1) * hdir_const_i64(i->args[1]);
+    v = i->args[0];
+  }
+  return v;
+}
+
+/* Where `p` points to; false if its root is neither or there is more than constants after it. */
 static bool place_of(const CpuWiden *w, const IrValue *p, Place *out) {
   int64_t off = 0;
   const IrInst *i = p->def;
@@ -34,15 +48,24 @@ static bool place_of(const CpuWiden *w, const IrValue *p, Place *out) {
     else
       break;
   }
-  if (!i || i->op != IR_index) return false;
+  if (!i || (i->op != IR_index && i->op != IR_elem)) return false;
   const IrValue *last = i->args[i->nargs - 1];
-  *out = (Place){i, hdir_is_const(last) && w->options.dense, off};
-  if (out->row) out->off += hdir_const_i64(last) * i->res[0]->type->elem->size;
+  *out = (Place){.root = i};
+  if (i->op == IR_elem) {
+    if (p->type->space != IR_SHARED || hdir_bits(last->type) < 32) return false;
+    out->sum = addend(last, &out->more);
+  } else if (hdir_is_const(last) && w->options.dense) {
+    out->row = true;
+    out->more = hdir_const_i64(last);
+  }
+  out->more *= i->res[0]->type->elem->size;
+  out->off = off + out->more;
   return true;
 }
 
 static bool same_root(const Place *a, const Place *b) {
   if (a->root == b->root) return true;
+  if (a->sum && b->sum) return a->sum == b->sum && a->root->args[0] == b->root->args[0];
   if (!a->row || !b->row || a->root->nargs != b->root->nargs) return false;
   for (uint32_t k = 0; k + 1 < a->root->nargs; k++)
     if (a->root->args[k] != b->root->args[k]) return false;
@@ -80,10 +103,14 @@ static uint32_t scalar_size(const IrInst *i, bool store) {
   return hdir_is_scalar(t) && (t->size == 4 || t->size == 8) ? t->size : 0;
 }
 
-static void add(Group *g, const IrInst *i, int64_t off) {
+/* False if it lies too far from the others. */
+static bool add(Group *g, const IrInst *i, int64_t off) {
+  int64_t lo = off < g->lo ? off : g->lo, hi = off + g->size > g->hi ? off + g->size : g->hi;
+  if (hi - lo > 16 * ROW) return false;
   g->m[g->n++] = (Member){i, off};
-  if (off < g->lo) g->lo = off;
-  if (off + g->size > g->hi) g->hi = off + g->size;
+  g->lo = lo;
+  g->hi = hi;
+  return true;
 }
 
 /* Takes `i` if it belongs to the group. False at a store that may write where a member does, which must stay before it. */
@@ -92,8 +119,8 @@ static bool take(const CpuWiden *w, const IrInst *i, bool store, const Place *fi
   if (i->op != (store ? IR_store : IR_load) || i->args[0]->type->space == IR_LOCAL) return true;
   if (!place_of(w, i->args[0], &p) || !same_root(first, &p)) return !store;
   if (g->n == GROUP || w->done[i->id] || w->group[i->id]) return !store;
-  if (scalar_size(i, store) == g->size) add(g, i, p.off); /* else another field, apart from all members */
-  return true;
+  if (scalar_size(i, store) != g->size) return true; /* another field, apart from all members */
+  return add(g, i, p.off) || !store;
 }
 
 /* All of the group that begins with `i`, in order; for stores as noted, if they were. */
@@ -109,12 +136,10 @@ static bool collect(const CpuWiden *w, const IrInst *i, bool store, Group *g) {
     if (noted && w->group[at->id] == i && place_of(w, at->args[0], &p)) add(g, at, p.off);
     if (!noted && !take(w, at, store, &first, g)) break;
   }
-  CpuAddr a = *w->addr[first.root->res[0]->id];
-  if (first.row)
-    a.off -= hdir_const_i64(first.root->args[first.root->nargs - 1]) * first.root->res[0]->type->elem->size;
-  g->at = a;
-  g->end = first.row ? g->hi : first.root->res[0]->type->elem->size;
-  return g->n > 1 && g->hi - g->lo <= 16 * ROW && g->lo % g->size == 0;
+  g->at = *w->addr[first.root->res[0]->id];
+  g->at.off -= first.more;
+  g->end = first.row || first.sum ? g->hi : first.root->res[0]->type->elem->size;
+  return g->n > 1 && g->lo % g->size == 0;
 }
 
 static bool wanted(const Group *g, int64_t off) {
@@ -187,6 +212,37 @@ static void transpose(CpuWiden *w, const Group *g, const char **v) {
   v[1] = in_blocks(w, g, a, b, back);
   v[2] = in_blocks(w, g, c, d, front);
   v[3] = in_blocks(w, g, c, d, back);
+}
+
+/* --- vectors of two without gaps --- */
+
+/* Bytes `o` and those of the next scalar, which is the last of its run, follow each other from lane to lane. */
+static bool is_pair(const CpuWiden *w, const Group *g, int64_t o) {
+  const CpuAddr *a = &g->at;
+  return a->at == AT_AFFINE && !a->rstride && a->stride == 2 * (int64_t)g->size && hdcpu_all_on(w) && wanted(g, o) &&
+         wanted(g, o + g->size) && !wanted(g, o - g->size) && !wanted(g, o + 2 * g->size);
+}
+
+static void load_pair(CpuWiden *w, const Group *g, const char *point, const char **out) {
+  uint32_t n = w->width, mask[64] = {0};
+  const char *type = vector_type(w, g, n);
+  const char *low = hdcpu_ins(w, "load %s, ptr %s, align %u", type, point, g->size);
+  const char *next = hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %u", point, n * g->size);
+  const char *high = hdcpu_ins(w, "load %s, ptr %s, align %u", type, next, g->size);
+  for (uint32_t f = 0; f < 2; f++) {
+    for (uint32_t k = 0; k < n; k++) mask[k] = 2 * k + f;
+    out[f] = shuffle(w, type, low, high, n, mask);
+  }
+}
+
+static void store_pair(CpuWiden *w, const Group *g, const char *point, const char *const *v) {
+  uint32_t n = w->width, mask[64] = {0};
+  const char *type = vector_type(w, g, n);
+  for (uint32_t half = 0; half < 2; half++) {
+    for (uint32_t k = 0; k < n; k++) mask[k] = (half * n + k) / 2 + k % 2 * n;
+    const char *to = half ? hdcpu_ins(w, "getelementptr i8, ptr %s, i64 %u", point, n * g->size) : point;
+    hdcpu_line(w, "store %s %s, ptr %s, align %u", type, shuffle(w, type, v[0], v[1], n, mask), to, g->size);
+  }
 }
 
 /* --- vectors of three without gaps --- */
@@ -419,6 +475,21 @@ static uint32_t in_window(const Group *g, int64_t at) {
 
 static bool load_pays(const Group *g) { return in_window(g, window_at(g, g->m[0].off)) > 1; }
 
+static void load_pairs(CpuWiden *w, Group *g) {
+  for (int64_t o = g->lo; o < g->hi; o += g->size) {
+    if (!is_pair(w, g, o)) continue;
+    const char *v[2];
+    load_pair(w, g, hdcpu_point(w, &g->at, o), v);
+    for (uint32_t k = 0; k < 2; k++) set_loaded(w, g, o + k * g->size, v[k]);
+  }
+}
+
+static bool all_done(const CpuWiden *w, const Group *g) {
+  for (uint32_t k = 0; k < g->n; k++)
+    if (!w->done[g->m[k].inst->id]) return false;
+  return true;
+}
+
 static void load_rows(CpuWiden *w, Group *g) {
   Rows rows = rows_of(w, &g->at);
   uint32_t r = ROW / g->size;
@@ -455,7 +526,8 @@ bool hdcpu_load_fields(CpuWiden *w, const IrInst *i) {
     return true;
   }
   if (!load_pays(&g)) return false;
-  load_rows(w, &g);
+  load_pairs(w, &g);
+  if (!all_done(w, &g)) load_rows(w, &g);
   return w->done[i->id];
 }
 
@@ -519,12 +591,16 @@ bool hdcpu_store_fields(CpuWiden *w, const IrInst *i) {
     store_triples(w, &g, hdcpu_point(w, &g.at, g.lo), v);
     return true;
   }
-  Rows rows = rows_of(w, &g.at);
-  const char *base[32];
-  row_ptrs(w, &rows, base);
+  const char *base[32] = {NULL};
   for (int64_t o = g.lo; o < g.hi;) {
     uint32_t n = run_length(&g, o);
-    if (n) store_window(w, &g, base, o, n);
+    if (is_pair(w, &g, o)) {
+      store_pair(w, &g, hdcpu_point(w, &g.at, o), (const char *[]){stored(w, &g, o), stored(w, &g, o + g.size)});
+    } else if (n) {
+      Rows rows = rows_of(w, &g.at);
+      if (!base[0]) row_ptrs(w, &rows, base);
+      store_window(w, &g, base, o, n);
+    }
     o += (n ? n : 1) * g.size;
   }
   return true;

@@ -81,7 +81,7 @@ typedef enum HdFft {
   HD_FFT_INVERSE,     /* x[j] = the sum of X[k] exp(2 pi i j k / n), divided by n                            */
 } HdFft;
 
-/* The discrete Fourier transform of each row of x in place, by radix 2. An error is at most about 2 epsilon log2(n) of the
+/* The discrete Fourier transform of each row of x in place. An error is at most about 2 epsilon log2(n) of the
  * row's root mean square.
  *
  * x  rows x n, of vectors of two f32 or f64: real and imaginary part; n is a power of two up to 4096 (f32) or 2048 (f64). */

@@ -126,6 +126,16 @@ kernel @k(%x: array<f32, 3>, %y: array<f32, 2>) {
   }
 }
 
+TEST(WidenAos, VectorsOfTwoAreReadAndWrittenAsTheyLie) {
+  for (const char *type : {"f32", "i32", "f64"}) {
+    const Case pair{{type, type}, 3, 3};
+    const std::string text = Kernel(Text(pair)).Llvm({"x86-64-v4", 16});
+    EXPECT_NE(text.find("load <16 x "), std::string::npos) << type;
+    Check(pair, kSizes);
+    Check({{type, type, type, type}, 3, 3}, kSizes); // with gaps
+  }
+}
+
 // The second store to a place wins, and a load between stores sees the first.
 TEST(WidenAos, OrderIsKept) {
   Kernel k(R"(

@@ -8,12 +8,12 @@ class FactsTest : public IrTest {
 protected:
   // The fact about %v in a kernel of groups of 96, computed by `code` from %t, the place in the group, and %n, an argument:
   // "uniform", "affine STRIDE" or "varying". A kernel that is not split has no regions of threads.
-  std::string Of(const std::string &code, bool is_split = true) {
+  std::string Of(const std::string &code, bool is_split = true, uint32_t lanes = IR_NEIGHBOURS) {
     std::string body = "%t: i32 = ltid\n" + code + "\n";
     if (is_split) body = "threads {\n" + body + "yield\n}\n";
     IrModule *x = ParseGood("kernel @k(%n: i32) group 96 {\n" + body + "return\n}\n");
     if (!x) return "";
-    IrFacts *f = hdir_facts(x->funcs[0], 0, &arena);
+    IrFacts *f = hdir_facts(x->funcs[0], 0, lanes, &arena);
     const IrInst *first = x->funcs[0]->body->first;
     for (const IrInst *i = is_split ? first->sub[0]->first : first; i; i = i->next)
       if (i->nres == 1 && i->res[0]->name && strcmp(i->res[0]->name, "v") == 0) {
@@ -32,6 +32,18 @@ TEST_F(FactsTest, LanesOfAGangLieInOneBlockOf32) {
   EXPECT_EQ(Of("%v: i32 = and %t, 31i32"), "affine 1");
   EXPECT_EQ(Of("%v: i32 = and %t, 63i32"), "affine 1");
   EXPECT_EQ(Of("%v: i32 = rem %t, 64i32"), "affine 1");
+}
+
+TEST_F(FactsTest, LanesOfANarrowGangLieInASmallerBlock) {
+  for (uint32_t lanes : {1u, 4u, 16u}) {
+    EXPECT_EQ(Of("%v: i32 = shr %t, 4i32", true, lanes), "uniform");
+    EXPECT_EQ(Of("%v: i32 = and %t, 15i32", true, lanes), "affine 1");
+    EXPECT_EQ(Of("%m: i32 = mul %n, 48i32\n%a: i32 = add %m, %t\n%v: i32 = and %a, 15i32", true, lanes), "affine 1");
+    EXPECT_EQ(Of("%s: i32 = shl %n, 4i32\n%a: i32 = add %s, %t\n%v: i32 = shr %a, 5i32", true, lanes), "uniform");
+  }
+  EXPECT_EQ(Of("%v: i32 = shr %t, 3i32", true, 16), "varying");
+  EXPECT_EQ(Of("%v: i32 = and %t, 7i32", true, 16), "varying");
+  EXPECT_EQ(Of("%s: i32 = shl %n, 3i32\n%a: i32 = add %s, %t\n%v: i32 = shr %a, 4i32", true, 16), "varying");
 }
 
 TEST_F(FactsTest, AMultipleOf32MayBeAdded) {
