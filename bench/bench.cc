@@ -1,7 +1,7 @@
 // bench/bench.cc -- the figures that Heddle promises and the workloads beside plain C.
 //
-//     bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] [--rounds=N] [--width=N] [--target=NAME]
-//           [--peers=NAME,..] [--json=FILE] [--compare=OLD.json]
+//     bench [floors|workloads|algorithms|geometry|textures] [--only=NAME] [--threads=N] [--rounds=N]
+//           [--width=N] [--target=NAME] [--peers=NAME,..] [--json=FILE] [--compare=OLD.json]
 //     bench compare OLD.json NEW.json
 //
 // BENCH_PEERS names the library made of peers.c by clang; without it comparisons are left out. BENCH_FOLDER is this folder,
@@ -90,8 +90,8 @@ void *Peer(const char *name) {
 namespace {
 
 const char usage[] =
-    "usage: bench [floors|workloads|algorithms|geometry] [--only=NAME] [--threads=N] [--rounds=N] [--width=N]\n"
-    "             [--target=NAME] [--peers=NAME,..] [--json=FILE] [--compare=OLD.json]\n"
+    "usage: bench [floors|workloads|algorithms|geometry|textures] [--only=NAME] [--threads=N] [--rounds=N]\n"
+    "             [--width=N] [--target=NAME] [--peers=NAME,..] [--json=FILE] [--compare=OLD.json]\n"
     "       bench compare OLD.json NEW.json";
 
 std::vector<std::string> Names(const char *list) {
@@ -122,7 +122,7 @@ int main(int argc, char **argv) {
   bench::Options options;
   const char *json = nullptr, *folder = getenv("BENCH_FOLDER"), *warm = getenv("BENCH_WARM");
   std::vector<bench::Figure> figures, old;
-  bool floors = true, workloads = true, algorithms = true, geometry = true, bad = false;
+  bool floors = true, workloads = true, algorithms = true, geometry = true, textures = true, bad = false;
   for (int i = 1; i < argc; i++) {
     std::string a = argv[i];
     auto value = [&](const char *key) { return a.compare(0, strlen(key), key) == 0 ? argv[i] + strlen(key) : nullptr; };
@@ -143,13 +143,15 @@ int main(int argc, char **argv) {
     else if (const char *v8 = value("--peers="))
       options.peers = Names(v8);
     else if (a == "floors")
-      workloads = algorithms = geometry = false;
+      workloads = algorithms = geometry = textures = false;
     else if (a == "workloads")
-      floors = algorithms = geometry = false;
+      floors = algorithms = geometry = textures = false;
     else if (a == "algorithms")
-      floors = workloads = geometry = false;
+      floors = workloads = geometry = textures = false;
     else if (a == "geometry")
-      floors = workloads = algorithms = false;
+      floors = workloads = algorithms = textures = false;
+    else if (a == "textures")
+      floors = workloads = algorithms = geometry = false;
     else
       bad = true;
   }
@@ -171,6 +173,7 @@ int main(int argc, char **argv) {
   if (workloads) bench::Workloads(options, &figures);
   if (algorithms) bench::Algorithms(options, &figures);
   if (geometry) bench::GeometryRows(options, &figures);
+  if (textures) bench::TextureRows(options, &figures);
   int missed = 0;
   for (const bench::Figure &f : figures) missed += !f.Reaches(f.limit);
   if (json && !bench::WriteReport(figures, json)) bench::Die(std::string("cannot write ") + json);

@@ -106,6 +106,7 @@ void Floors(const Options &options, std::vector<Figure> *out);
 void Workloads(const Options &options, std::vector<Figure> *out);
 void Algorithms(const Options &options, std::vector<Figure> *out);
 void GeometryRows(const Options &options, std::vector<Figure> *out);
+void TextureRows(const Options &options, std::vector<Figure> *out);
 
 }  // namespace bench
 
