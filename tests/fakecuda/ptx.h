@@ -7,7 +7,7 @@
  *
  * The blocks of a launch run one after another on the calling thread. Warps are 32 lanes in lockstep which come together
  * at the lowest line of code; two more schedules run each thread alone, or lanes in a random order, so that code which
- * only works in lockstep is found. Left out: textures, tensor cores, asynchronous copies, clusters, weak memory order.
+ * only works in lockstep is found. Left out: textures, asynchronous copies, clusters, weak memory order.
  */
 #ifndef FAKECUDA_PTX_H
 #define FAKECUDA_PTX_H

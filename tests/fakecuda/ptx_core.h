@@ -343,7 +343,7 @@ typedef enum PtxAtom {
 } PtxAtom;
 PtxFn ptx_atom, ptx_cvta_to, ptx_cvta_from, ptx_isspacep, ptx_prefetch, ptx_alloca, ptx_stacksave, ptx_stackrestore;
 
-PtxFn ptx_shfl, ptx_vote, ptx_match, ptx_redux, ptx_activemask, ptx_elect;
+PtxFn ptx_shfl, ptx_vote, ptx_match, ptx_redux, ptx_activemask, ptx_elect, ptx_mma;
 
 bool ptx_call_builtin(Warp *w, Ins *i, uint32_t m, PtxBuiltin which, const PtxCall *c);
 

@@ -592,6 +592,7 @@ static const struct {
     {"max", d_max},
     {"membar", ptx_d_membar},
     {"min", d_min},
+    {"mma", ptx_d_mma},
     {"mov", d_mov},
     {"mul", d_mul},
     {"mul24", d_mul24},

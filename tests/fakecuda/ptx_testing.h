@@ -19,8 +19,9 @@ struct Way {
   unsigned block = 32, grid = 1, shared = 0;
   PtxSchedule schedule = PTX_LOCKSTEP;
   uint64_t seed = 1, max_steps = 0;
-  bool exact_shared = false;
+  bool exact_shared = false, adversary = false;
   std::string globals;  // in front of the kernel
+  std::string head;     // kHead if empty
 };
 
 struct Result {
@@ -32,7 +33,7 @@ struct Result {
 inline void Collect(void *user, const char *text, size_t n) { static_cast<std::string *>(user)->append(text, n); }
 
 template <typename T> Result RunKernel(const std::string &body, std::vector<T> *data, const Way &way) {
-  const std::string text = kHead + way.globals + ".visible .entry k(.param .u64 p)\n{\n" + body + "\n}\n";
+  const std::string text = (way.head.empty() ? kHead : way.head) + way.globals + ".visible .entry k(.param .u64 p)\n{\n" + body + "\n}\n";
   Result r = {};
   PtxModule *m = ptx_parse(text.c_str(), text.size(), &r.err);
   r.text = r.err.text;
@@ -51,6 +52,7 @@ template <typename T> Result RunKernel(const std::string &body, std::vector<T> *
   l.seed = way.seed;
   l.max_steps = way.max_steps;
   l.exact_shared = way.exact_shared;
+  l.adversary = way.adversary;
   l.print = Collect;
   l.user = &r.printed;
   if (!ptx_link(m, s, nullptr, nullptr, &r.err)) ptx_run(m, &l, nullptr, &r.err);
