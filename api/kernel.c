@@ -220,8 +220,8 @@ static HdStatus kernel_ir(CodeJob *j, IrFunc **out) {
   return HD_OK;
 }
 
-static HdStatus optimise(HdError *err, IrModule *m, const char *kernel, bool gpu) {
-  OptContext cx = {.err = err};
+static HdStatus optimise(HdError *err, IrModule *m, const char *kernel, const PtxTarget *gpu) {
+  OptContext cx = {.err = err, .units = gpu ? hdptx_units(gpu) : 0};
   HD_TRY(hdopt_run(m, gpu ? "gpu" : "cpu", &cx));
   if (hdir_verify(m, err) == HD_OK) return HD_OK;
   return hdb_fail(err, HD_ERR_COMPILE, kernel, "the passes left invalid IR: %s", err->detail);
@@ -280,7 +280,7 @@ static HdStatus compile_ptx(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
 static HdStatus translate(CodeJob *j) {
   HdKernel *k = j->k;
   double start = hdapi_ms();
-  HdStatus status = optimise(j->err, j->fn->module, k->of->sig.kernel, on_gpu(j));
+  HdStatus status = optimise(j->err, j->fn->module, k->of->sig.kernel, on_gpu(j) ? &j->ptx : NULL);
   k->times.passes += hdapi_ms() - start;
   HD_TRY(status);
   IrFunc *fn = hdir_func_find(j->fn->module, k->of->sig.kernel);

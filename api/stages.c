@@ -59,8 +59,17 @@ static bool for_gpu(const EmitJob *j) {
   return j->what == HD_EMIT_PTX || (j->target && strncmp(j->target, "sm_", 3) == 0);
 }
 
+static HdStatus gpu_target(EmitJob *j, PtxTarget *out) {
+  return hdptx_target(j->target ? j->target : "sm_75", &j->scratch, &j->m->ctx->err, out);
+}
+
 static HdStatus optimise(EmitJob *j, IrModule *m) {
   OptContext cx = {.err = &j->m->ctx->err};
+  PtxTarget gpu;
+  if (for_gpu(j)) {
+    HD_TRY(gpu_target(j, &gpu));
+    cx.units = hdptx_units(&gpu);
+  }
   return hdopt_run(m, for_gpu(j) ? "gpu" : "cpu", &cx);
 }
 
@@ -136,7 +145,7 @@ static HdStatus emit_gpu(EmitJob *j) {
   PtxTarget target;
   if (j->what != HD_EMIT_PTX && j->what != HD_EMIT_LLVM)
     return hdb_fail(&m->ctx->err, HD_ERR_ARG, "what", "for '%.20s' there is PTX and LLVM text only", j->target);
-  HD_TRY(hdptx_target(j->target ? j->target : "sm_75", &j->scratch, &m->ctx->err, &target));
+  HD_TRY(gpu_target(j, &target));
   HD_TRY(hdapi_module_ir(m));
   for (uint32_t i = 0; i < m->nkernels; i++) {
     const char *name = m->kernels[i].sig.kernel;

@@ -265,6 +265,7 @@ static IrFact result_fact(const Walk *w, const IrInst *i) {
   case IR_tid: return i->imm == w->inner_axis ? affine(i->res[0]->type, 1) : uniform();
   case IR_ltid: return affine(i->res[0]->type, 1);
   case IR_dim:
+  case IR_has:
   case IR_gid:
   case IR_gdim:
   case IR_length:

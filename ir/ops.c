@@ -1,4 +1,4 @@
-/* ir/ops.c -- ops.def as an array. */
+/* ir/ops.c -- ops.def as an array, and names. */
 #include "ir/ir.h"
 
 const IrOpRow hdir_ops[IR_NOPS] = {
@@ -6,3 +6,5 @@ const IrOpRow hdir_ops[IR_NOPS] = {
   {#name, operands, result, FX_##effect, IR_IMM_##imm, laws, meaning},
 #include "ir/ops.def"
 };
+
+const char *const hdir_unit_names[IR_NUNITS] = {"mma", "tex"};

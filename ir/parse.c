@@ -407,6 +407,12 @@ typedef struct Tail { /* what stands behind the op */
 
 static bool parse_imm(Parser *p, Tail *t) { return parse_count(p, "a number", 0, INT32_MAX, &t->imm); }
 
+static bool parse_unit(Parser *p, Tail *t) {
+  for (t->imm = 0; t->imm < IR_NUNITS; t->imm++)
+    if (accept_word(p, hdir_unit_names[t->imm])) return true;
+  return unexpected(p, "a unit, mma or tex");
+}
+
 /* assert %c, "text"; check %c, %i, %n, "text" */
 static bool parse_text_tail(Parser *p, Tail *t) {
   while (p->tok.kind != TOK_STRING) {
@@ -425,6 +431,7 @@ static bool parse_tail(Parser *p, const IrOpRow *row, Tail *t) {
     if (!expect(p, TOK_FUNC, "a function's @name", &t->callee)) return false;
   }
   if (row->imm == IR_IMM_TEXT) return parse_text_tail(p, t);
+  if (row->imm == IR_IMM_UNIT) return parse_unit(p, t);
   if (row->imm != IR_IMM_NONE) {
     IrValue *v;
     if (letters[0] == '.') return parse_imm(p, t);

@@ -191,6 +191,7 @@ static void print_head(Printer *p, const IrInst *i) {
     hdb_putf(b, i->nargs ? ", %lld" : " %lld", (long long)i->imm);
     if (i->nargs > 1) uses(p, ", ", i->nargs - 1, i->args + 1);
     break;
+  case IR_IMM_UNIT: hdb_putf(b, " %s", i->imm >= 0 && i->imm < IR_NUNITS ? hdir_unit_names[i->imm] : "<none>"); break;
   }
 }
 

@@ -333,6 +333,12 @@ static bool check_table(Verifier *v, const IrInst *i) {
   return true;
 }
 
+static bool check_has(Verifier *v, const IrInst *i) {
+  const IrType *t = i->res[0]->type;
+  if (i->imm < 0 || i->imm >= IR_NUNITS) return broken(v, "unit %lld of %d", (long long)i->imm, IR_NUNITS);
+  return t->kind == IR_BOOL || broken(v, "the result must be bool, and is %s", type_name(v, t));
+}
+
 static bool check_call(Verifier *v, const IrInst *i) {
   const IrFunc *f = i->callee;
   if (!f || f->module != v->m) return broken(v, "the callee is no function of this module");
@@ -386,6 +392,7 @@ static bool check_op(Verifier *v, const IrInst *i) {
     return (i->args[1]->type->kind == IR_I64 && i->args[2]->type->kind == IR_I64) ||
            broken(v, "index and limit must be i64");
   case IR_call: return check_call(v, i);
+  case IR_has: return check_has(v, i);
   case IR_ltid:
   case IR_gid:
   case IR_gdim:

@@ -77,6 +77,7 @@ void hdcpu_launch(CpuWiden *w, const IrInst *i) {
   }
   case IR_gdim: hdcpu_set(w, i->res[0], hdcpu_int(w, 32, false, w->fn->group)); break;
   case IR_dim: hdcpu_set(w, i->res[0], span_i32(w, CPU_SPAN_DIM + 8 * axis)); break;
+  case IR_has: hdcpu_set(w, i->res[0], "false"); break;
   case IR_length: length(w, i); break;
   default: extract(w, i);
   }

@@ -98,6 +98,9 @@ void hdptx_launch_inst(PtxLower *g, const IrInst *i) {
   switch (i->op) {
   case IR_tid: hdptx_set(g, i->res[0], hdptx_tid(g, (int32_t)axis)); break;
   case IR_dim: hdptx_set(g, i->res[0], low_or_whole(g, t, true, PTX_LAUNCH_DIM + 8 * axis)); break;
+  case IR_has:
+    hdptx_set(g, i->res[0], g->options.fast && hdptx_units(g->target) >> i->imm & 1 ? "true" : "false");
+    break;
   case IR_length: hdptx_set(g, i->res[0], low_or_whole(g, t, false, g->place[i->args[0]->id] + 8 + 8 * axis)); break;
   default: extract(g, i);
   }

@@ -106,6 +106,9 @@ HdStatus hdptx_target(const char *name, Arena *a, HdError *err, PtxTarget *out);
 /* The name of target i, or NULL behind the last. */
 const char *hdptx_target_name(uint32_t i);
 
+/* The hardware units that a fast kernel finds there: a bit 1 << unit for each IrUnit. */
+uint32_t hdptx_units(const PtxTarget *target);
+
 /* The LLVM text alone; no LLVM needed. `sites` may be NULL. */
 HdStatus hdptx_print(const IrFunc *kernel, const PtxTarget *target, const PtxOptions *options, Buf *text, HdError *err,
                      PtxSites *sites);

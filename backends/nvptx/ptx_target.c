@@ -31,3 +31,5 @@ HdStatus hdptx_target(const char *name, Arena *a, HdError *err, PtxTarget *out) 
   return hdb_fail(err, HD_ERR_TARGET, name,
                   "wanted sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_103 or sm_120");
 }
+
+uint32_t hdptx_units(const PtxTarget *target) { return 1u << IR_UNIT_tex | (target->sm >= 75 ? 1u << IR_UNIT_mma : 0); }

@@ -15,6 +15,7 @@ typedef enum CoreKind {
   CORE_GROUP,   /* of no argument: ids and barrier */
   CORE_SHUFFLE, /* shuffle(x, lane)                */
   CORE_BALLOT,
+  CORE_HAS, /* of no argument: a unit */
 } CoreKind;
 
 typedef enum TypeFact {
@@ -64,6 +65,8 @@ static const CoreRow rows[] = {
     {"barrier", CORE_GROUP, 0, IR_barrier, 0},
     {"shuffle", CORE_SHUFFLE, 2, IR_shuffle, 0},
     {"ballot", CORE_BALLOT, 1, IR_ballot, 0},
+    {"has_mma", CORE_HAS, 0, IR_UNIT_mma, 0},
+    {"has_tex", CORE_HAS, 0, IR_UNIT_tex, 0},
     {"bitcast", CORE_BITCAST, 1, 0, 0},
     {"len", CORE_LEN, 1, 0, 0},
     {"atomic_add", CORE_ATOMIC, 2, IR_atomic_add, 0},
@@ -203,6 +206,12 @@ bool hdfe_needs_group(FeLower *L, FeSpan span, const char *what) {
   if (!L->fn->is_kernel || L->instance->ir->group) return true;
   if (!L->fn->group) hdfe_error(L, span, FE_D_needs_group, what); /* else its @group was reported */
   return false;
+}
+
+static FeEx core_has(FeLower *L, const CoreRow *r, FeExpr *e) {
+  if (e->nargs) return wrong_count(L, e, "no arguments");
+  hdfe_at(L, e->span);
+  return hdfe_ex(hdir_has(L->b, (IrUnit)r->op));
 }
 
 static FeEx core_group(FeLower *L, const CoreRow *r, FeExpr *e) {
@@ -513,6 +522,7 @@ bool hdfe_core_first(FeLower *L, FeExpr *e, FeEx *out) {
   case CORE_ASSERT: *out = core_assert(L, e); return true;
   case CORE_PRINT: *out = core_print(L, e); return true;
   case CORE_GROUP: *out = core_group(L, r, e); return true;
+  case CORE_HAS: *out = core_has(L, r, e); return true;
   default: return false;
   }
 }

@@ -159,6 +159,7 @@ protected:
   }
 
   IrValue *Launch(const IrType *t) {
+    if (t->kind == IR_BOOL) return hdir_has(&b_, r_.Chance(50) ? IR_UNIT_mma : IR_UNIT_tex);
     if (t->kind != IR_I32 && t->kind != IR_I64) return nullptr;
     if (r_.Chance(30) && !reads_.empty()) {
       IrValue *a = Pick(reads_).value;

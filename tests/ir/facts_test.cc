@@ -28,6 +28,7 @@ protected:
 TEST_F(FactsTest, LanesOfAGangLieInOneBlockOf32) {
   EXPECT_EQ(Of("%v: i32 = shr %t, 5i32"), "uniform");
   EXPECT_EQ(Of("%v: i32 = div %t, 32i32"), "uniform");
+  EXPECT_EQ(Of("%v: bool = has mma"), "uniform");
   EXPECT_EQ(Of("%v: i32 = div %t, 96i32"), "uniform");
   EXPECT_EQ(Of("%v: i32 = and %t, 31i32"), "affine 1");
   EXPECT_EQ(Of("%v: i32 = and %t, 63i32"), "affine 1");

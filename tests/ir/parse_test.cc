@@ -78,6 +78,8 @@ const Bad kBad[] = {
     {"func @f() { %x: i32 = add 1i32, 1i32 %x: i32 = add 1i32, 1i32 }", 1, 38,
      "%x is already defined in this function"},
     {"func @f() { %x: i32 = tid }", 1, 27, "expected a number, found '}'"},
+    {"func @f() { %x: bool = has }", 1, 28, "expected a unit, mma or tex, found '}'"},
+    {"func @f() { %x: bool = has wings }", 1, 28, "expected a unit, mma or tex, found 'wings'"},
     {"func @f() { %x: i32 = tid 0i32 }", 1, 27, "expected a number, found '0i32'"},
     {"func @f() { %x: i32 = tid -1 }", 1, 27, "a number must be from 0 to 2147483647, and is -1"},
     {"func @f(%v: vec<f32, 2>) { %x: f32 = extract %v }", 1, 49, "expected ',' and a number, found '}'"},

@@ -72,6 +72,7 @@ kernel @arith(%i: i32, %j: i32, %x: f32, %y: f32, %d: f64, %w: vec<f32, 3>, %b: 
 kernel @memory(%a: array<f32, 2>, %ints: array<u64, 1>, %h: %Held, %things: array<%"odd name", 3>, %k: i64, %one: f32) {
   %i: i32 = tid 0
   %n: i32 = dim 3
+  %units: bool = has tex
   %m: i64 = length %a, 1
   %p: ptr<f32> = index %a, %i, %k
   %x: f32 = load %p

@@ -156,6 +156,7 @@ const Broken kBroken[] = {
     {"", "return return", "@f: return: ends a region, and something stands behind it;"},
     {"%a: f32", "%x: f32 = neg %a", "@f: neg: is the last of its region and no ender;"},
     {"%c: bool", "if %c { } return", "@f: if: a region is empty: it needs an ender; in 'if %c'"},
+    {"", "%x: i32 = has tex return", "@f: has: the result must be bool, and is i32;"},
     // --- groups ---
     {"", "%x: f32 = ltid return", "@f: ltid: the result must be i32, and is f32;"},
     {"", "%x: u32 = gid return", "@f: gid: the result must be i32, and is u32;"},

@@ -50,9 +50,10 @@ struct Options {
 // A module from IR text, after the passes.
 class Module {
 public:
-  explicit Module(const std::string &text, const std::string &passes = "gpu") {
+  explicit Module(const std::string &text, const std::string &passes = "gpu", uint32_t units = 0) {
     OptContext cx = {};
     cx.err = &err;
+    cx.units = units;
     status = hdir_parse(&memory.a, "test", text.data(), text.size(), &err, &m);
     if (status == HD_OK) status = hdir_verify(m, &err);
     if (status == HD_OK && !passes.empty()) status = hdopt_run(m, passes.c_str(), &cx);

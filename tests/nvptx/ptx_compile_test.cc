@@ -51,6 +51,42 @@ TEST(Target, HasTheOldestPtxVersionThatKnowsIt) {
   }
 }
 
+TEST(Target, HasMatrixUnitsFromTuringOnAndTextureUnitsAlways) {
+  const std::string text = R"(kernel @k(%out: array<f32, 1>){FAST} {
+    %i: i32 = tid 0
+    %p: ptr<f32> = index %out, %i
+    %t: bool = has tex
+    %m: bool = has mma
+    %x: f32 = select %t, 10.0f32, 20.0f32
+    %y: f32 = select %m, 1.0f32, 2.0f32
+    %s: f32 = add %x, %y
+    store %p, %s
+    return
+  })";
+  for (bool fast : {false, true}) {
+    std::string in = text;
+    in.replace(in.find("{FAST}"), 6, fast ? " fast" : "");
+    for (const std::string &name : Targets()) {
+      Memory memory;
+      HdError err = {};
+      PtxTarget target;
+      ASSERT_EQ(hdptx_target(name.c_str(), &memory.a, &err, &target), HD_OK);
+      const char *want = !fast             ? "], 1102053376;" /* 22.0 */
+                         : name == "sm_70" ? "], 1094713344;" /* 12.0 */
+                                           : "], 1093664768;" /* 11.0 */;
+      Options o;
+      o.target = name;
+      // the pass, and the lowering of what has not been through it
+      for (const char *passes : {"gpu", ""}) {
+        Module m(in, passes, hdptx_units(&target));
+        PtxCode c = m.Compile(m.Kernel(), o);
+        ASSERT_EQ(m.status, HD_OK) << m.err.detail;
+        EXPECT_NE(std::string(c.ptx).find(want), std::string::npos) << name << fast << passes << "\n" << c.ptx;
+      }
+    }
+  }
+}
+
 // LLVM would end the process on a target that it does not know.
 TEST(Target, ThatLlvmDoesNotKnowGetsCodeForAnOlderOne) {
   Module m(kCopy);

@@ -42,7 +42,8 @@ const char *const kLists[] = {
     "scalarise,promote,simplify,unroll,promote,simplify",
     "inline,simplify,licm,flatten,gvn",
     "cpu",
-    "cpu,cpu",
+    "inline,units,scalarise,promote,simplify,unroll,gvn,forward,licm,flatten,inline,scalarise,promote,simplify,unroll,"
+    "gvn",
 };
 
 std::string NameOf(const testing::TestParamInfo<const char *> &info) {

@@ -45,7 +45,7 @@ static void put_cell(const char *s) {
 }
 
 static void put_op(const IrOpRow *op) {
-  static const char *const imms[] = {"", ", axis", ", part", ", \"text\""};
+  static const char *const imms[] = {"", ", axis", ", part", ", \"text\"", ", unit"};
   printf("| `%s` | ", op->name);
   for (const char *c = op->operands; *c && *c != '.'; c++) printf("%s%c", c == op->operands ? "" : " ", *c);
   printf("%s | %s | %s | ", imms[op->imm], strcmp(op->result, ".") == 0 ? "" : op->result, effects[op->effect]);
