@@ -237,6 +237,13 @@ static const IrType *i32(const IrBuilder *b) { return hdir_scalar(types(b), IR_I
 IrValue *hdir_tid(IrBuilder *b, uint32_t axis) { return emit(b, IR_tid, i32(b), 0, NULL, axis); }
 IrValue *hdir_dim(IrBuilder *b, uint32_t axis) { return emit(b, IR_dim, i32(b), 0, NULL, axis); }
 
+IrValue *hdir_tex(IrBuilder *b, uint32_t n, IrValue *const args[], uint32_t channel) {
+  IrValue *x[IR_MAX_TEX];
+  assert(n >= 3 && n <= IR_MAX_TEX);
+  memcpy(x, args, n * sizeof *x);
+  return emit(b, IR_tex, hdir_scalar(types(b), IR_F32), n, x, channel);
+}
+
 IrValue *hdir_has(IrBuilder *b, IrUnit unit) { return emit(b, IR_has, hdir_scalar(types(b), IR_BOOL), 0, NULL, unit); }
 
 IrValue *hdir_ltid(IrBuilder *b) { return emit(b, IR_ltid, i32(b), 0, NULL, 0); }

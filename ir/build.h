@@ -48,6 +48,7 @@ void     hdir_store(IrBuilder *b, IrValue *p, IrValue *x);
 IrValue *hdir_atomic(IrBuilder *b, IrOp op, IrValue *p, IrValue *x, IrValue *y /* of cas, else NULL */);
 IrValue *hdir_tid(IrBuilder *b, uint32_t axis);
 IrValue *hdir_dim(IrBuilder *b, uint32_t axis);
+IrValue *hdir_tex(IrBuilder *b, uint32_t n, IrValue *const args[], uint32_t channel); /* object, coordinates, level */
 IrValue *hdir_has(IrBuilder *b, IrUnit unit);
 IrValue *hdir_ltid(IrBuilder *b);
 IrValue *hdir_gid(IrBuilder *b);

@@ -282,6 +282,7 @@ IrValue *hdir_fold(IrBuilder *b, IrOp op, const IrType *res, uint32_t n, IrValue
   case IR_insert_at:
   case IR_elem: return fold_dynamic_part(b, op, args);
   case IR_table: return fold_table(n, args);
+  case IR_tex: return is_known(args[0]) && args[0]->bits == 0 ? hdir_zero(b, res) : NULL; /* no object */
   default: return NULL;
   }
 }

@@ -108,6 +108,7 @@ struct IrRegion {
 };
 
 enum { IR_MAX_PRINT = 64 };  /* operands of a print */
+enum { IR_MAX_TEX = 5 };     /* operands of a tex   */
 enum { IR_NEIGHBOURS = 32 }; /* threads of a group that shuffles and ballots reach */
 
 /* 32, 64, .. HD_MAX_GROUP threads. */

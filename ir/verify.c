@@ -333,6 +333,19 @@ static bool check_table(Verifier *v, const IrInst *i) {
   return true;
 }
 
+static bool check_tex(Verifier *v, const IrInst *i) {
+  if (i->nargs < 3 || i->nargs > IR_MAX_TEX)
+    return broken(v, "takes an object, one to three coordinates and a level, not %u operands", i->nargs);
+  if (i->imm < 0 || i->imm > 3) return broken(v, "number %lld of 4", (long long)i->imm);
+  if (i->args[0]->type->kind != IR_U64)
+    return broken(v, "operand 1 must be u64, and is %s", type_name(v, i->args[0]->type));
+  for (uint32_t k = 1; k < i->nargs; k++)
+    if (i->args[k]->type->kind != IR_F32)
+      return broken(v, "operand %u must be f32, and is %s", k + 1, type_name(v, i->args[k]->type));
+  const IrType *t = i->res[0]->type;
+  return t->kind == IR_F32 || broken(v, "the result must be f32, and is %s", type_name(v, t));
+}
+
 static bool check_has(Verifier *v, const IrInst *i) {
   const IrType *t = i->res[0]->type;
   if (i->imm < 0 || i->imm >= IR_NUNITS) return broken(v, "unit %lld of %d", (long long)i->imm, IR_NUNITS);
@@ -393,6 +406,7 @@ static bool check_op(Verifier *v, const IrInst *i) {
            broken(v, "index and limit must be i64");
   case IR_call: return check_call(v, i);
   case IR_has: return check_has(v, i);
+  case IR_tex: return check_tex(v, i);
   case IR_ltid:
   case IR_gid:
   case IR_gdim:

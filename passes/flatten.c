@@ -23,7 +23,8 @@ static uint32_t cost_of_op(const IrInst *i) {
   switch (i->op) {
   case IR_div:
   case IR_rem:
-  case IR_sqrt: return COST_DIVIDE;
+  case IR_sqrt:
+  case IR_tex: return COST_DIVIDE;
   case IR_index:
   case IR_member:
   case IR_elem:

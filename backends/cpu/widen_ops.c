@@ -187,6 +187,10 @@ void hdcpu_pure(CpuWiden *w, const IrInst *i) {
     select_inst(w, i);
     return;
   }
+  if (i->op == IR_tex) { /* there are no units */
+    hdcpu_set(w, i->res[0], hdcpu_zero(w, i->res[0]->type, hdcpu_is_vec(w, i->res[0])));
+    return;
+  }
   if (i->op == IR_table) {
     hdcpu_table(w, i);
     return;

@@ -220,7 +220,8 @@ HdStatus hdinterp_exec(InterpThread *t, InterpFrame *f, const IrInst *i) {
   case IR_store: return exec_store(t, f, i);
   case IR_tid: exec_tid(t, f, i); break;
   case IR_dim: exec_dim(t, f, i); break;
-  case IR_has: *hdinterp_leaves(f, i->res[0]) = 0; break;
+  case IR_has:
+  case IR_tex: *hdinterp_leaves(f, i->res[0]) = 0; break; /* there are no units */
   case IR_ltid:
   case IR_gid:
   case IR_gdim: exec_group_id(t, f, i); break;

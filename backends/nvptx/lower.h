@@ -8,6 +8,7 @@
  *     lower_ops.c   pure operations                 lower_cvt.c     conversions
  *     lower_mem.c   addresses, loads, stores        lower_atomic.c  atomics
  *     lower_report.c assert, check, print              lower_group.c   shared memory, barriers, shuffles
+ *     lower_tex.c   texture units
  *     ptx_text.c    text, constants, declarations
  */
 #ifndef NVPTX_LOWER_H
@@ -66,6 +67,8 @@ typedef struct PtxLower {
   uint32_t    *place; /* by value id: arrays and composite parameters, the offset in the argument block */
   const char  *tid[HD_MAX_DIMS]; /* i32, made at the first use */
   const char  *rest[HD_MAX_DIMS]; /* i32: n / (len[k] .. len[r-1]), by k */
+  const IrInst *asked; /* the last tex, and the four numbers that it gave */
+  const char   *texel;
 } PtxLower;
 
 /* --- text (ptx_text.c) --- */
@@ -113,6 +116,7 @@ void hdptx_store(PtxLower *g, const IrInst *i);
 const char *hdptx_point(PtxLower *g, const IrInst *i, const PtxAddr **addr); /* of a load, store or atomic */
 void hdptx_writes(PtxLower *g);                  /* fills in g->written */
 void hdptx_atomic(PtxLower *g, const IrInst *i); /* lower_atomic.c */
+void hdptx_tex(PtxLower *g, const IrInst *i);    /* lower_tex.c */
 void hdptx_report(PtxLower *g, const IrInst *i); /* lower_report.c */
 void hdptx_group_id(PtxLower *g, const IrInst *i); /* lower_group.c: ltid, gid, gdim */
 void hdptx_shared(PtxLower *g, const IrInst *i);

@@ -148,6 +148,7 @@ static void lower_inst(PtxLower *g, const IrInst *i) {
   case IR_load: hdptx_load(g, i); return;
   case IR_store: hdptx_store(g, i); return;
   case IR_extract: hdptx_launch_inst(g, i); return;
+  case IR_tex: hdptx_tex(g, i); return;
   case IR_ltid:
   case IR_gid:
   case IR_gdim: hdptx_group_id(g, i); return;

@@ -16,6 +16,7 @@ typedef enum CoreKind {
   CORE_SHUFFLE, /* shuffle(x, lane)                */
   CORE_BALLOT,
   CORE_HAS, /* of no argument: a unit */
+  CORE_TEX, /* texture_unit(object, place, level) */
 } CoreKind;
 
 typedef enum TypeFact {
@@ -67,6 +68,7 @@ static const CoreRow rows[] = {
     {"ballot", CORE_BALLOT, 1, IR_ballot, 0},
     {"has_mma", CORE_HAS, 0, IR_UNIT_mma, 0},
     {"has_tex", CORE_HAS, 0, IR_UNIT_tex, 0},
+    {"texture_unit", CORE_TEX, 3, IR_tex, 0},
     {"bitcast", CORE_BITCAST, 1, 0, 0},
     {"len", CORE_LEN, 1, 0, 0},
     {"atomic_add", CORE_ATOMIC, 2, IR_atomic_add, 0},
@@ -247,6 +249,31 @@ static bool core_ballot(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
   return true;
 }
 
+/* --- texture units --- */
+
+/* A number, or a vector of two or three. */
+static uint32_t axes_of_place(const IrType *t) {
+  if (t->kind == IR_F32) return 1;
+  return t->kind == IR_VEC && t->elem->kind == IR_F32 && t->rows <= 3 && t->rows >= 2 ? t->rows : 0;
+}
+
+static bool core_tex(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
+  const IrType *f32 = hdfe_scalar(L, IR_F32);
+  *out = hdfe_ex_error();
+  IrValue *place = hdfe_default(L, args[1], e->args[1]->span), *x[IR_MAX_TEX], *number[4];
+  if (!place) return true;
+  uint32_t axes = axes_of_place(place->type);
+  if (!axes) return false;
+  x[0] = hdfe_coerce(L, args[0], hdfe_scalar(L, IR_U64), e->args[0]->span);
+  x[1 + axes] = hdfe_coerce(L, args[2], f32, e->args[2]->span);
+  if (!x[0] || !x[1 + axes]) return true;
+  hdfe_at(L, e->span);
+  for (uint32_t k = 0; k < axes; k++) x[1 + k] = axes == 1 ? place : hdir_extract(L->b, place, k);
+  for (uint32_t k = 0; k < 4; k++) number[k] = hdir_tex(L->b, axes + 2, x, k);
+  *out = hdfe_ex(hdir_make(L->b, hdir_vec(hdfe_types(L), f32, 4), number));
+  return true;
+}
+
 bool hdfe_core(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FeEx *out) {
   const CoreRow *r = find(e->name);
   if (!r || r->nargs != n) return false;
@@ -256,6 +283,7 @@ bool hdfe_core(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FeEx *out) {
   case CORE_BITCAST: return core_bitcast(L, e, args, out);
   case CORE_SHUFFLE: return core_shuffle(L, e, args, out);
   case CORE_BALLOT: return core_ballot(L, e, args, out);
+  case CORE_TEX: return core_tex(L, e, args, out);
   default: return false;
   }
 }

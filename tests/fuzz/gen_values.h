@@ -159,6 +159,10 @@ protected:
   }
 
   IrValue *Launch(const IrType *t) {
+    if (t->kind == IR_F32 && r_.Chance(10)) {
+      IrValue *x[] = {Value(hdir_scalar(ts_, IR_U64), 0), Value(t, 0), Value(t, 0), Value(t, 0), Value(t, 0)};
+      return hdir_tex(&b_, (uint32_t)r_.In(3, IR_MAX_TEX), x, (uint32_t)r_.Below(4));
+    }
     if (t->kind == IR_BOOL) return hdir_has(&b_, r_.Chance(50) ? IR_UNIT_mma : IR_UNIT_tex);
     if (t->kind != IR_I32 && t->kind != IR_I64) return nullptr;
     if (r_.Chance(30) && !reads_.empty()) {

@@ -454,6 +454,12 @@ TEST_F(FoldText, PartsOfComposites) {
          "  return %v\n");
 }
 
+TEST_F(FoldText, TexelsOfNoObjectAreZero) {
+  Expect("%x: f32", "f32", "%a: f32 = tex 0u64, 1, %x, %x\n return %a\n", "  return 0.0f32\n");
+  Expect("%x: f32", "f32", "%a: f32 = tex 7u64, 1, %x, %x\n return %a\n",
+         "  %a: f32 = tex 7u64, 1, %x, %x\n  return %a\n");
+}
+
 TEST_F(FoldText, LongChainsOfInsertsFoldInLinearTime) {
   const IrType *fixed = hdir_fixed(&m->types, Scalar(IR_F32), 20000);
   IrFunc *fn = hdir_func_new(m, "long", false, 1, &fixed, 0, nullptr);

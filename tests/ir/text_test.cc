@@ -73,6 +73,8 @@ kernel @memory(%a: array<f32, 2>, %ints: array<u64, 1>, %h: %Held, %things: arra
   %i: i32 = tid 0
   %n: i32 = dim 3
   %units: bool = has tex
+  %object: u64 = cvt %k
+  %texel: f32 = tex %object, 2, %one, %one, %one, %one
   %m: i64 = length %a, 1
   %p: ptr<f32> = index %a, %i, %k
   %x: f32 = load %p

@@ -67,6 +67,35 @@ TEST(Ops, EveryScalarRowIsTried) {
   for (int op = 0; op <= IR_bitcast; op++) EXPECT_TRUE(seen.count(hdir_ops[op].name)) << hdir_ops[op].name;
 }
 
+// Of one to three coordinates, with the numbers of one texel by one instruction; only where the kernel is fast.
+TEST(Ops, TexelsAreFetchedByTheTextureUnits) {
+  const std::string places[] = {"%x", "%x, %y", "%x, %y, %z"}, shown[] = {"1d", "2d", "3d"};
+  for (int axes = 1; axes <= 3; axes++)
+    for (bool fast : {false, true}) {
+      const std::string at = places[axes - 1];
+      const std::string text =
+          "kernel @k(%o: u64, %a: array<f32, 1>, %x: f32, %y: f32, %z: f32)" + std::string(fast ? " fast" : "") +
+          " {\n  %i: i32 = tid 0\n" + "  %p: ptr<f32> = index %a, %i\n  %l: f32 = load %p\n  %r: f32 = tex %o, 0, " +
+          at + ", %l\n  %b: f32 = tex %o, 3, " + at + ", %l\n  %s: f32 = add %r, %b\n  store %p, %s\n  return\n}\n";
+      for (const std::string &target : Targets()) {
+        Options o;
+        o.target = target;
+        for (int level : {0, 2}) {
+          o.ptx.opt_level = level;
+          Module m(text, "gpu", fast ? 1u << IR_UNIT_tex : 0);
+          PtxCode c = m.Compile(m.Kernel(), o);
+          ASSERT_EQ(m.status, HD_OK) << m.err.detail;
+          const std::string ptx = c.ptx, name = "tex.level." + shown[axes - 1] + ".v4.f32.f32";
+          const size_t first = ptx.find("tex.");
+          EXPECT_EQ(first, fast ? ptx.find(name) : std::string::npos) << ptx;
+          if (fast) { EXPECT_EQ(ptx.find("tex.", first + 5), std::string::npos) << ptx; }
+          const bool tried = target == "sm_75" || target == "sm_90" || target == "sm_120";
+          if (fast && tried && !Ptxas().empty()) { EXPECT_EQ(Assemble(ptx, target), "") << ptx; }
+        }
+      }
+    }
+}
+
 // All atomics on the types that they take.
 std::string Atomics(const char *ty) {
   std::string text = std::string("kernel @atomics(%x: array<") + ty + ", 1>, %v: " + ty + ") {\n  %i: i32 = tid 0\n";
