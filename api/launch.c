@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/modules.h"
+#include "backends/nvptx/nvptx.h"
 
 /* --- what is wrong, in words --- */
 
@@ -109,7 +110,7 @@ static HdStatus put_array(const HdKernel *k, int32_t i, const RtParam *p, const 
     if (a->length[d] < 0) return bad_arg(ctx, HD_ERR_SHAPE, i, p, arg);
   if (!a->data && !empty) return bad_arg(ctx, HD_ERR_ARG, i, p, arg);
   /* The dense variant of a GPU's code computes in 32 bits. */
-  if ((gaps || (k->device.kind == HD_DEVICE_CUDA && step > INT32_MAX)) && !empty) *dense = false;
+  if ((gaps || (k->device.kind == HD_DEVICE_CUDA && step > PTX_SMALL)) && !empty) *dense = false;
   memcpy(at, &a->data, 8);
   memcpy(at + 8, a->length, (size_t)a->ndim * 8);
   memcpy(at + 8 + (size_t)a->ndim * 8, a->stride, (size_t)a->ndim * 8);

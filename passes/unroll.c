@@ -10,6 +10,7 @@
  * needs   nothing        keeps   every result bit
  * breaks  nothing        cost    linear in what comes out
  */
+#include "passes/unroll.h"
 #include "passes/live.h"
 #include "passes/passes.h"
 #include "passes/rebuild.h"
@@ -17,10 +18,11 @@
 enum { MAX_ROUNDS = 32, DEFAULT_LIMIT = 300, BUDGET = 10 /* times the limit, for a whole function */ };
 
 typedef struct Unroller {
-  OptLive live;
+  const OptLive *live;
   uint32_t *size; /* by instruction id: instructions in a loop's body */
   uint32_t limit;
   int64_t budget;
+  const bool *only; /* by instruction id: the loops that may be written out; NULL: all */
 } Unroller;
 
 typedef struct Count { /* a counted loop */
@@ -55,7 +57,7 @@ static const IrInst *find_test(const IrInst *loop) {
 static bool find_step(OptRebuild *rb, const Unroller *un, const IrInst *loop, uint32_t k, uint64_t *step) {
   const IrValue *p = loop->sub[0]->params[k];
   bool first = true;
-  for (const OptEnder *e = un->live.repeats[loop->id]; e; e = e->next) {
+  for (const OptEnder *e = un->live->repeats[loop->id]; e; e = e->next) {
     const IrInst *add = e->inst->args[k]->def;
     uint64_t x;
     if (!add || (add->op != IR_add && add->op != IR_sub) || add->args[0] != p || !known(rb, loop, add->args[1], &x))
@@ -119,7 +121,7 @@ typedef struct Shape { /* what is needed around the rounds */
 } Shape;
 
 static Shape find_shape(const Unroller *un, const IrInst *loop, const IrInst *test) {
-  const OptEnder *breaks = un->live.exits[loop->id], *continues = un->live.repeats[loop->id];
+  const OptEnder *breaks = un->live->exits[loop->id], *continues = un->live->repeats[loop->id];
   Shape s = {.possible = true};
   for (const OptEnder *e = breaks; e; e = e->next) s.scope_all |= e->inst->region->parent != test;
   for (const OptEnder *e = continues; e; e = e->next) s.scope_each |= e->inst != loop->sub[0]->last;
@@ -181,7 +183,7 @@ static void write_rounds(OptRebuild *rb, IrInst *loop, Count count, Shape shape)
 static bool visit(OptRebuild *rb, IrInst *i) {
   Unroller *un = rb->self;
   Count count;
-  if (i->op != IR_loop || !count_rounds(rb, un, i, &count)) return false;
+  if (i->op != IR_loop || (un->only && !un->only[i->id]) || !count_rounds(rb, un, i, &count)) return false;
   const int64_t size = (int64_t)un->size[i->id] * count.rounds;
   const Shape shape = find_shape(un, i, count.test);
   if (!shape.possible || size > un->limit || size > un->budget) return false;
@@ -204,21 +206,27 @@ static uint32_t measure(Unroller *un, const IrRegion *r) {
   return n;
 }
 
-static bool has_loop(const IrFunc *fn) {
+bool hdopt_has_loop(const IrFunc *fn) {
   for (const IrInst *i = fn->body->first; i; i = hdir_inst_next(i)) {
     if (i->op == IR_loop) return true;
   }
   return false;
 }
 
-bool hdopt_unroll(IrFunc *fn, OptContext *cx) {
-  if (!has_loop(fn)) return false;
-  Unroller un = {.size = HDB_NEW_N(cx->scratch, uint32_t, fn->ninsts)};
-  un.limit = cx->unroll_limit > 0 ? (uint32_t)cx->unroll_limit : DEFAULT_LIMIT;
-  un.budget = (int64_t)un.limit * BUDGET;
-  hdopt_live(&un.live, fn, cx->scratch);
+bool hdopt_write_out(IrFunc *fn, const OptLive *live, uint32_t limit, int64_t budget, const bool *only,
+                     Arena *scratch) {
+  Unroller un = {.live = live, .limit = limit, .budget = budget, .only = only};
+  un.size = HDB_NEW_N(scratch, uint32_t, fn->ninsts);
   measure(&un, fn->body);
   OptRebuild rb = {.hooks = &hooks, .self = &un};
-  hdopt_rebuild(&rb, fn, cx->scratch);
+  hdopt_rebuild(&rb, fn, scratch);
   return rb.changed;
+}
+
+bool hdopt_unroll(IrFunc *fn, OptContext *cx) {
+  if (!hdopt_has_loop(fn)) return false;
+  OptLive live;
+  hdopt_live(&live, fn, cx->scratch);
+  uint32_t limit = cx->unroll_limit > 0 ? (uint32_t)cx->unroll_limit : DEFAULT_LIMIT;
+  return hdopt_write_out(fn, &live, limit, (int64_t)limit * BUDGET, NULL, cx->scratch);
 }

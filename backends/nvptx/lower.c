@@ -171,7 +171,10 @@ static void function(PtxLower *g, const char *symbol, uint32_t args_size, Buf *t
            g->options.fast ? " \"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"" : "");
   hdb_putf(text, "!nvvm.annotations = !{!0}\n!0 = !{ptr @\"%s\", !\"%s\", i32 %d}\n", symbol,
            g->fn->group ? "reqntidx" : "maxntidx", hdptx_block(g->fn, &g->options));
-  hdb_put(text, "!1 = !{!\"branch_weights\", i32 2000, i32 1}\n!2 = !{}\n");
+  hdb_putf(text, "!%d = !{!\"branch_weights\", i32 2000, i32 1}\n!%d = !{}\n", PTX_MD_SELDOM, PTX_MD_NONE);
+  if (!g->next_md) return;
+  hdb_putf(text, "!%d = !{!\"llvm.loop.unroll.count\", i32 4}\n", PTX_MD_FOUR);
+  hdb_putf(text, "!%d = !{!\"llvm.loop.unroll.count\", i32 2}\n", PTX_MD_TWO);
 }
 
 /* What PTX allows in names: letters, digits, "_" and "$". */

@@ -4,7 +4,7 @@
  * without the type, and live in the arena.
  *
  *     lower.c       the function around the body: which thread, parameters
- *     lower_flow.c  if, loop, scope and enders as blocks and phis
+ *     lower_flow.c  if, loop, scope and enders as blocks and phis      lower_rounds.c  loops with several rounds in a row
  *     lower_ops.c   pure operations                 lower_cvt.c     conversions
  *     lower_mem.c   addresses, loads, stores        lower_atomic.c  atomics
  *     lower_report.c assert, check, print              lower_group.c   shared memory, barriers, shuffles
@@ -36,9 +36,13 @@ typedef struct PtxJoin {
   uint32_t    nedges, cap;
 } PtxJoin;
 
+/* Metadata of the module, by number. */
+enum { PTX_MD_KERNEL, PTX_MD_SELDOM, PTX_MD_NONE, PTX_MD_FOUR, PTX_MD_TWO, PTX_MD_FREE };
+
 typedef struct PtxCon { /* a construct around the place at hand */
   const IrInst  *inst;
   PtxJoin        end, head; /* head: of a loop */
+  const char    *again;     /* of a loop: metadata of the jump back to its head */
   struct PtxCon *up;
 } PtxCon;
 
@@ -57,7 +61,7 @@ typedef struct PtxLower {
   /* text */
   Buf     *out, allocas, entry, decls;
   Map      declared, consts, params;
-  uint32_t next_name;
+  uint32_t next_name, next_md;
   /* the place at hand */
   const char  *block;
   bool         live;
@@ -97,6 +101,7 @@ const char *hdptx_symbol(const IrFunc *kernel, Arena *a); /* lower.c */
 int32_t     hdptx_rank(const IrFunc *kernel);
 int32_t     hdptx_block(const IrFunc *kernel, const PtxOptions *options); /* the most threads of a block */
 void hdptx_region(PtxLower *g, const IrRegion *r); /* lower_flow.c */
+const char *hdptx_rounds(PtxLower *g, const IrInst *loop); /* lower_rounds.c: metadata for the jump back, or "" */
 const char *hdptx_tid(PtxLower *g, int32_t axis);  /* lower.c: i32 */
 const char *hdptx_param(PtxLower *g, const char *type, uint32_t align, uint32_t offset);  /* loaded once, before the body */
 const char *hdptx_launch(PtxLower *g, const char *type, uint32_t align, uint32_t offset); /* the same, of the launch     */

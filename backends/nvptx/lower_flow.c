@@ -6,11 +6,11 @@
 
 /* --- joins --- */
 
-static void jump(PtxLower *g, PtxJoin *to, uint32_t n, IrValue *const args[]) {
+static void jump(PtxLower *g, PtxJoin *to, uint32_t n, IrValue *const args[], const char *metadata) {
   PtxEdge e = {g->block, HDB_NEW_N(g->a, const char *, n + 1)};
   for (uint32_t k = 0; k < n; k++) e.x[k] = hdptx_get(g, args[k]);
   if (!to->label) to->label = hdptx_label(g);
-  hdptx_line(g, "br label %%%s", to->label);
+  hdptx_line(g, "br label %%%s%s", to->label, metadata);
   HDB_PUSH(g->a, to->edges, to->nedges, to->cap, e);
   g->live = false;
 }
@@ -82,7 +82,8 @@ static void lower_loop(PtxLower *g, const IrInst *i) {
   PtxCon c;
   Buf *outer = g->out, inner;
   enter(g, &c, i);
-  jump(g, &c.head, i->nargs, i->args);
+  jump(g, &c.head, i->nargs, i->args, "");
+  c.again = hdptx_rounds(g, i);
   for (uint32_t k = 0; k < body->nparams; k++) hdptx_set(g, body->params[k], hdptx_name(g));
   hdb_buf_init(&inner, g->a);
   g->out = &inner; /* the phis of the head need the continues inside */
@@ -128,7 +129,7 @@ static void lower_ender(PtxLower *g, const IrInst *i) {
   }
   PtxCon *c = around(g, i);
   if (c)
-    jump(g, i->op == IR_continue ? &c->head : &c->end, i->nargs, i->args);
+    jump(g, i->op == IR_continue ? &c->head : &c->end, i->nargs, i->args, i->op == IR_continue ? c->again : "");
   else
     hdptx_fail(g, i, HD_ERR_COMPILE, "an ender without its construct");
 }

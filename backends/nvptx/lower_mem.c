@@ -1,13 +1,15 @@
 /* backends/nvptx/lower_mem.c -- addresses, loads and stores.
  *
- * An i32 index `x + c` is addressed as x, and c goes into the instruction's offset: an index that wraps lies outside the
- * array and is a mistake of the program. Loads from arrays that nothing in the kernel writes to take the read-only path
+ * An index `x + c`, `(x + c) * d` and so on is addressed as x, `x * d`, and the constant goes into the instruction's offset,
+ * which is added in 64 bits. With i32 that is right if neither the index nor what is left without the constant leaves the 32
+ * bits: the first lies outside of the array otherwise, and the second lies within MOST_PEELED elements of it, for which "small"
+ * arrays leave room (nvptx.h). Loads from arrays that nothing in the kernel writes to take the read-only path
  * (ld.global.nc). Two arrays may be the same memory only if their elements have one type (passes/alias.h), so that is
  * known for a type, not for an array.
  */
 #include "backends/nvptx/lower.h"
 
-enum { MOST_PEELED = 1 << 20, DEEPEST_PEEL = 8 };
+enum { MOST_PEELED = PTX_SMALL_MARGIN, DEEPEST_PEEL = 8 };
 
 static const PtxAddr *of(PtxLower *g, const IrInst *i, const IrValue *v) {
   static const PtxAddr nowhere = {.base = "null"};
@@ -28,23 +30,42 @@ static const char *move(PtxLower *g, const PtxAddr *a, const char *bytes) {
 
 /* --- indices --- */
 
-/* v without the constants that are added to it, and their sum. */
-static const char *peel(PtxLower *g, const IrValue *v, int depth, int64_t *sum) {
-  const IrInst *i = v->def;
+/* Of a * b, where b is a constant, and a << b: what a is multiplied by; 0 of all else. */
+static int64_t factor(const IrInst *i) {
+  if ((i->op != IR_mul && i->op != IR_shl) || !hdir_is_const(i->args[1])) return 0;
+  int64_t c = hdir_const_i64(i->args[1]);
+  if (i->op == IR_shl) return c >= 0 && c < 20 ? (int64_t)1 << c : 0;
+  return c >= -MOST_PEELED && c <= MOST_PEELED ? c : 0;
+}
+
+static const char *peel(PtxLower *g, const IrValue *v, int depth, int64_t *sum);
+
+static const char *peel_sum(PtxLower *g, const IrInst *i, int depth, int64_t *sum) {
   int64_t c[2] = {0, 0};
-  if (hdir_is_const(v)) {
-    int64_t x = hdir_const_i64(v);
-    if (x > MOST_PEELED || x < -MOST_PEELED) return hdptx_get(g, v);
-    *sum += x;
-    return NULL;
-  }
-  if (!i || (i->op != IR_add && i->op != IR_sub) || depth == DEEPEST_PEEL) return hdptx_get(g, v);
   const char *x = peel(g, i->args[0], depth + 1, &c[0]), *y = peel(g, i->args[1], depth + 1, &c[1]);
-  if (!c[0] && !c[1]) return hdptx_get(g, v);
-  *sum += i->op == IR_add ? c[0] + c[1] : c[0] - c[1];
+  *sum = i->op == IR_add ? c[0] + c[1] : c[0] - c[1];
   if (!y) return x;
   if (!x && i->op == IR_add) return y;
-  return hdptx_ins(g, "%s %s %s, %s", i->op == IR_add ? "add" : "sub", hdptx_type(v->type), x ? x : "0", y);
+  return hdptx_ins(g, "%s %s %s, %s", i->op == IR_add ? "add" : "sub", hdptx_type(i->res[0]->type), x ? x : "0", y);
+}
+
+/* v as a sum of the constant *sum, at most MOST_PEELED in size, and what is returned; NULL for zero. */
+static const char *peel(PtxLower *g, const IrValue *v, int depth, int64_t *sum) {
+  const IrInst *i = v->def;
+  const char *x = NULL;
+  *sum = 0;
+  if (hdir_is_const(v)) {
+    *sum = hdir_const_i64(v);
+  } else if (i && depth < DEEPEST_PEEL && (i->op == IR_add || i->op == IR_sub)) {
+    x = peel_sum(g, i, depth, sum);
+  } else if (i && depth < DEEPEST_PEEL && factor(i)) {
+    x = peel(g, i->args[0], depth + 1, sum);
+    *sum *= factor(i);
+    if (x && *sum) x = hdptx_ins(g, "mul %s %s, %lld", hdptx_type(v->type), x, (long long)factor(i));
+  }
+  if (*sum && *sum >= -MOST_PEELED && *sum <= MOST_PEELED) return x;
+  *sum = 0;
+  return hdir_is_const(v) && !v->bits ? NULL : hdptx_get(g, v);
 }
 
 static const char *to_i64(PtxLower *g, uint32_t bits, const char *x) {

@@ -11,9 +11,14 @@ static double now_ms(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Our own passes have done the work; what is left is what printing makes twice (address sums). LLVM's selection for
- * NVPTX brings its own passes over addresses. */
-static const char *passes_of(int32_t opt_level) { return opt_level > 0 ? "function(early-cse)" : NULL; }
+/* Our own passes have done the work; what is left is what printing makes twice (address sums), and the loops that
+ * lower_rounds.c marks, alone. LLVM's selection for NVPTX brings its own passes over addresses. */
+static const char *passes_of(int32_t opt_level, const char *llvm) {
+  if (opt_level <= 0) return NULL;
+  if (!strstr(llvm, "!llvm.loop")) return "function(early-cse)";
+  return "function(early-cse,loop-simplify,lcssa,loop(loop-rotate),"
+         "loop-unroll<no-partial;no-runtime;no-peeling;no-profile-peeling;no-upperbound>,early-cse)";
+}
 
 /* LLVM ends the process on a target that it does not know. 22 knows all of ours, 19 those up to sm_90, whose code newer
  * GPUs run too; so do 20 and 21 what 19 is asked for. */
@@ -47,7 +52,7 @@ HdStatus hdptx_compile(const IrFunc *kernel, const PtxTarget *target, const PtxO
                    .triple = "nvptx64-nvidia-cuda",
                    .cpu = known.cpu,
                    .features = known.features,
-                   .passes = passes_of(options->opt_level),
+                   .passes = passes_of(options->opt_level, text.data),
                    .codegen = options->opt_level > 0 ? 2 : 0,
                    .want_text = emit & PTX_EMIT_LLVM_OPT,
                    .want_asm = emit & PTX_EMIT_PTX};

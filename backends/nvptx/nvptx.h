@@ -61,6 +61,8 @@ enum {
   PTX_FAULT_SIZE = 64,
 };
 
+enum { PTX_SMALL_MARGIN = 1 << 20, PTX_SMALL = INT32_MAX - PTX_SMALL_MARGIN };
+
 typedef struct PtxTarget {
   int32_t     sm;          /* 90 for sm_90                                    */
   int32_t     ptx_version; /* 78 for 7.8: the oldest that knows the target    */
@@ -70,7 +72,7 @@ typedef struct PtxTarget {
 
 typedef struct PtxOptions {
   bool    dense;     /* every array parameter is row-major without gaps (stride of the last axis 1)              */
-  bool    small;     /* every array spans fewer than 2^31 elements: offsets are computed in 32 bits              */
+  bool    small;     /* no array spans more than PTX_SMALL elements: offsets are computed in 32 bits              */
   bool    fast;      /* approximate f32 division and square root, f32 denormals become zero                      */
   int32_t opt_level; /* 0 no LLVM passes and quick selection, 2 the default                                      */
   int32_t block;     /* the most threads of a block, 1 to 1024, for register allocation; 0: 256                  */

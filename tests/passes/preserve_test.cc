@@ -40,6 +40,7 @@ const char *const kLists[] = {
     "gvn,forward",
     "simplify,licm,simplify",
     "scalarise,promote,simplify,unroll,promote,simplify",
+    "inline,scalarise,promote,simplify,unroll_local,promote,simplify",
     "inline,simplify,licm,flatten,gvn",
     "cpu",
     "inline,units,scalarise,promote,simplify,unroll,gvn,forward,licm,flatten,inline,scalarise,promote,simplify,unroll,"
