@@ -74,7 +74,8 @@ typedef struct FkAccess {
 
 /* --- objects --- */
 
-typedef enum FkKind { FK_CONTEXT = 0x46c0, FK_STREAM, FK_EVENT, FK_MODULE, FK_FUNCTION, FK_POOL, FK_GRAPH_KIND, FK_NODE, FK_EXEC } FkKind;
+typedef enum FkKind { FK_CONTEXT = 0x46c0, FK_STREAM, FK_EVENT, FK_MODULE, FK_FUNCTION, FK_POOL, FK_GRAPH_KIND, FK_NODE, FK_EXEC, FK_MIP,
+  FK_LEVEL } FkKind;
 
 typedef enum FkWhere { FK_ON_DEVICE, FK_ON_HOST, FK_MANAGED, FK_REGISTERED } FkWhere;
 
@@ -87,6 +88,7 @@ typedef struct FkBlock {
   struct FkPool   *pool;     /* or NULL                                                                        */
   bool             freeing;  /* a stream will free it                                                          */
   bool             module;   /* a module's variable                                                            */
+  bool             array;    /* of texels, which has no address that programs may use                          */
   PtxMarks         marks;
   FkAccess        *accesses; /* the latest first                                                               */
   struct FkBlock  *next;
@@ -183,6 +185,30 @@ typedef struct FkModule {
   struct FkModule *next;
 } FkModule;
 
+typedef struct FkLevel {     /* an array of the driver's                                                       */
+  int       kind;
+  struct FkContext *context;
+  uint64_t  at;
+  CuArrayShape shape;        /* of it alone                                                                    */
+} FkLevel;
+
+typedef struct FkMip {
+  int       kind;
+  struct FkContext *context;
+  FkBlock  *block;
+  CuArrayShape shape;
+  unsigned  levels;
+  FkLevel   level[PTX_TEX_LEVELS];
+  struct FkMip *next;
+} FkMip;
+
+typedef struct FkTexture {
+  uint64_t  handle;
+  struct FkContext *context;
+  FkMip    *of;
+  struct FkTexture *next;
+} FkTexture;
+
 typedef struct FkContext {
   int       kind, device;
   bool      primary, dead;
@@ -266,6 +292,8 @@ typedef struct FkState {
   FkGraph   *graphs;         /* of nodes that callers may name                                                 */
   FkExec    *execs;
   FkCapture *captures;
+  FkMip     *mips;
+  FkTexture *textures;
   uint64_t   random, ids;
   FkClock    host;           /* what those who call know                                                       */
   uint32_t   slots;
@@ -346,6 +374,12 @@ void     fk_see_block(int from, FkBlock *b, bool on);
 /* The memory behind an address of a device or the host; NULL if a device's is not valid. */
 uint8_t *fk_host_of(uint64_t address, uint64_t size);
 bool     fk_is_device(uint64_t address);                 /* in the range of any device */
+
+/* --- textures (fake_texture.c) --- */
+
+FkLevel *fk_level(void *handle);                         /* NULL if it is none */
+void     fk_textures_of(FkContext *c);                   /* free what a context owns */
+unsigned fk_texel_bytes(const CuArrayShape *s);
 
 /* --- streams (fake_stream.c) --- */
 

@@ -51,6 +51,27 @@ typedef struct CuCopy3D {
   size_t      width, height, depth;
 } CuCopy3D;
 
+typedef struct CuArrayShape {
+  size_t   width, height, depth;    /* in texels; 0 along axes that there are not                              */
+  int      format;                  /* 0x01 u8, 0x10 f16, 0x20 f32                                             */
+  unsigned channels, flags;
+} CuArrayShape;
+typedef struct CuResource {
+  int type;                         /* 1: a mipmapped array                                                    */
+  union {
+    void *handle;
+    int   room[32];
+  } of;
+  unsigned flags;
+} CuResource;
+typedef struct CuTextureShape {
+  int      wrap[3], filter;
+  unsigned flags, anisotropy;       /* 1 integers, 2 normalised, 16 sRGB, 32 no trilinear optimisation         */
+  int      mip_filter;
+  float    bias, least, most, border[4];
+  int      reserved[12];
+} CuTextureShape;
+
 typedef struct CuLocation { int type, id; } CuLocation;                   /* type 1: a device */
 typedef struct CuAccess { CuLocation location; int flags; } CuAccess;     /* flags 3: read and write */
 typedef struct CuPoolProps {
@@ -117,7 +138,8 @@ typedef struct CuUpdateResult {
 FK_API void        fakecuda_configure(const char *text);  /* begin anew, as fake_rules.c describes                 */
 FK_API uint64_t    fakecuda_calls(const char *pattern);   /* how often functions were called                       */
 FK_API const char *fakecuda_fault(void);                  /* the last fault in words                               */
-FK_API uint64_t    fakecuda_live(const char *what);       /* contexts, streams, events, modules, blocks, bytes, graphs, execs */
+FK_API uint64_t    fakecuda_live(const char *what);       /* contexts, streams, events, modules, blocks, bytes, graphs, execs,
+                                                             arrays, textures */
 FK_API uint64_t    fakecuda_threads(void);                /* instructions of threads that kernels ran              */
 
 /* --- fake_state.c --- */
@@ -237,6 +259,15 @@ FK_API int cuMemsetD32Async(CuPtr to, unsigned value, size_t n, void *stream);
 FK_API int cuMemsetD32_v2(CuPtr to, unsigned value, size_t n);
 FK_API int cuMemsetD2D32Async(CuPtr to, size_t pitch, unsigned value, size_t width, size_t height, void *stream);
 FK_API int cuMemsetD2D32_v2(CuPtr to, size_t pitch, unsigned value, size_t width, size_t height);
+
+/* --- fake_texture.c --- */
+
+FK_API int cuMipmappedArrayCreate(void **out, const CuArrayShape *shape, unsigned levels);
+FK_API int cuMipmappedArrayGetLevel(void **out, void *mip, unsigned level);
+FK_API int cuMipmappedArrayDestroy(void *mip);
+FK_API int cuArray3DGetDescriptor_v2(CuArrayShape *out, void *array);
+FK_API int cuTexObjectCreate(uint64_t *out, const CuResource *of, const CuTextureShape *shape, const void *view);
+FK_API int cuTexObjectDestroy(uint64_t object);
 
 /* --- fake_stream.c --- */
 

@@ -45,6 +45,7 @@ void fk_context_free(FkContext *c) {
     ptx_module_free(m->ptx);
     free(m);
   }
+  fk_textures_of(c);
   fk_blocks_of(c, true);
   for (FkContext **p = &fk.contexts; *p; p = &(*p)->next)
     if (*p == c) {

@@ -139,11 +139,33 @@ FK_API int cuMemcpy2DUnaligned_v2(const CuCopy2D *c) {
   return rows(ctx, c, NULL, true);
 }
 
-int fk_copy_shape(const CuCopy3D *c, FkOp *out) {
-  if (!c || c->from_kind < CU_HOST_SIDE || c->from_kind > CU_ANY_SIDE || c->to_kind < CU_HOST_SIDE ||
-      c->to_kind > CU_ANY_SIDE)
+/* An array as memory: where it lies, and how. Its x and widths are in bytes, of whole texels. */
+static int array_side(void *handle, size_t x, size_t y, size_t z, const CuCopy3D *c, uint64_t *at, uint64_t *pitch,
+                      uint64_t *height) {
+  const FkLevel *l = fk_level(handle);
+  if (!l) return CU_INVALID_HANDLE;
+  uint64_t texel = fk_texel_bytes(&l->shape), rows = l->shape.height ? l->shape.height : 1;
+  uint64_t depth = l->shape.depth ? l->shape.depth : 1;
+  if (x % texel || c->width % texel || x + c->width > l->shape.width * texel || y + c->height > rows ||
+      z + c->depth > depth)
     return CU_INVALID_VALUE;
-  if (c->from_kind == CU_ARRAY_SIDE || c->to_kind == CU_ARRAY_SIDE) return CU_NOT_SUPPORTED;
+  *at = l->at, *pitch = l->shape.width * texel, *height = rows;
+  return CU_OK;
+}
+
+int fk_copy_shape(const CuCopy3D *given, FkOp *out) {
+  if (!given || given->from_kind < CU_HOST_SIDE || given->from_kind > CU_ANY_SIDE || given->to_kind < CU_HOST_SIDE ||
+      given->to_kind > CU_ANY_SIDE)
+    return CU_INVALID_VALUE;
+  CuCopy3D copy = *given, *c = &copy;
+  int code = CU_OK;
+  if (c->from_level || c->to_level) return CU_INVALID_VALUE; /* the manual: they must be 0 */
+  if (c->from_kind == CU_ARRAY_SIDE)
+    code =
+        array_side(c->from_array, c->from_x, c->from_y, c->from_z, c, &c->from_device, &c->from_pitch, &c->from_height);
+  if (!code && c->to_kind == CU_ARRAY_SIDE)
+    code = array_side(c->to_array, c->to_x, c->to_y, c->to_z, c, &c->to_device, &c->to_pitch, &c->to_height);
+  if (code) return code;
   if (c->height > 1 && (c->from_pitch < c->width + c->from_x || c->to_pitch < c->width + c->to_x))
     return CU_INVALID_VALUE;
   if (c->depth > 1 && (c->from_height < c->height + c->from_y || c->to_height < c->height + c->to_y))

@@ -103,8 +103,14 @@ static int attribute(const FkDevice *d, int which) {
   case 15:
   case 19:
   case 31:
-  case 41: return 1;            /* overlap, map host memory, concurrent kernels, unified addresses */
-  case 16: return 4;            /* multiprocessors */
+  case 41: return 1; /* overlap, map host memory, concurrent kernels, unified addresses */
+  case 16: return 4; /* multiprocessors */
+  case 24:
+  case 25:
+  case 26: return 16384; /* texels of a texture: 3D, then of one with levels: 2D, 1D */
+  case 73:
+  case 74:
+  case 77: return 32768;
   case 33: return d->index + 1; /* bus */
   case 36: return 5000000;
   case 37: return 256;

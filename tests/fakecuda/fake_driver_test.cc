@@ -232,7 +232,7 @@ TEST_F(Driver, SurvivesZerosInEveryCall) {
 
 TEST_F(Driver, HasTheNamesThatItDoesNotSimulate) {
   Open();
-  EXPECT_EQ(CallWithZeros("cuTexObjectCreate"), kNotSupported);
+  EXPECT_EQ(CallWithZeros("cuTexRefCreate"), kNotSupported);
   EXPECT_EQ(CallWithZeros("cuMulticastCreate"), kNotSupported);
   EXPECT_EQ(fakecuda_calls("cuTex*"), 1u);
 }

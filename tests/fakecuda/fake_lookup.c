@@ -53,6 +53,8 @@ static int since(const char *symbol) {
       {"cuLaunchCooperativeKernel", 9000},
       {"cuLaunchHostFunc", 10000},
       {"cuEventRecordWithFlags", 11010},
+      {"cuMipmappedArray*", 5000},
+      {"cuTexObject*", 5000},
       {"cuStreamGetId", 12000},
       {"cuStreamGetDevice", 12080},
       {"cuStreamGetCtx", 9020},

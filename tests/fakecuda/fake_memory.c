@@ -126,7 +126,7 @@ FK_API int cuMemAlloc_v2(CuPtr *out, size_t size) {
 
 static int free_block(uint64_t at, FkWhere where) {
   for (FkBlock *b = fk.blocks; b; b = b->next) {
-    if (b->at != at || b->where != where || b->module || b->freeing) continue;
+    if (b->at != at || b->where != where || b->module || b->array || b->freeing) continue;
     fk_drain_all(b->context); /* as the driver, which waits for the device */
     fk_block_free(b);
     return CU_OK;

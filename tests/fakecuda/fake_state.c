@@ -163,7 +163,7 @@ FK_API uint64_t fakecuda_calls(const char *name) {
 }
 /* The last fault in words. */
 FK_API const char *fakecuda_fault(void) { return fk.fault; }
-/* What is alive: "contexts", "streams", "events", "modules", "blocks", "bytes", "graphs", "execs". */
+/* What is alive: "contexts", "streams", "events", "modules", "blocks", "bytes", "graphs", "execs", "arrays", "textures". */
 FK_API uint64_t fakecuda_live(const char *what) {
   uint64_t n = 0;
   pthread_once(&once, start);
@@ -177,7 +177,9 @@ FK_API uint64_t fakecuda_live(const char *what) {
   for (const FkGraph *g = fk.graphs; g; g = g->next) n += strcmp(what, "graphs") == 0;
   for (const FkExec *e = fk.execs; e; e = e->next) n += strcmp(what, "execs") == 0;
   for (const FkBlock *b = fk.blocks; b; b = b->next)
-    n += b->module ? 0 : strcmp(what, "blocks") == 0 ? 1 : strcmp(what, "bytes") == 0 ? b->size : 0;
+    n += b->module || b->array ? 0 : strcmp(what, "blocks") == 0 ? 1 : strcmp(what, "bytes") == 0 ? b->size : 0;
+  for (const FkMip *m = fk.mips; m; m = m->next) n += strcmp(what, "arrays") == 0;
+  for (const FkTexture *t = fk.textures; t; t = t->next) n += strcmp(what, "textures") == 0;
   pthread_mutex_unlock(&mutex);
   return n;
 }

@@ -7,7 +7,7 @@
  *
  * The blocks of a launch run one after another on the calling thread. Warps are 32 lanes in lockstep which come together
  * at the lowest line of code; two more schedules run each thread alone, or lanes in a random order, so that code which
- * only works in lockstep is found. Left out: textures, asynchronous copies, clusters, weak memory order.
+ * only works in lockstep is found. Left out: asynchronous copies, clusters, weak memory order.
  */
 #ifndef FAKECUDA_PTX_H
 #define FAKECUDA_PTX_H
@@ -121,6 +121,23 @@ typedef struct PtxMarks {
 /* From now on, mark what happens to the range that begins at `address`; NULL: no longer. The caller owns the marks. */
 int ptx_space_watch(PtxSpace *s, uint64_t address, PtxMarks *marks);
 void ptx_mark(PtxMarks *marks, uint64_t at, uint64_t size, unsigned how);
+
+/* What a texture unit needs to know of an object. Each level lies in the space, row after row without gaps. */
+enum { PTX_TEX_LEVELS = 16 };
+typedef enum PtxTexFormat { PTX_TEX_U8, PTX_TEX_F16, PTX_TEX_F32 } PtxTexFormat; /* U8: 0 to 255 are read as 0 to 1 */
+typedef enum PtxTexWrap { PTX_TEX_WRAP, PTX_TEX_CLAMP, PTX_TEX_MIRROR, PTX_TEX_BORDER } PtxTexWrap;
+typedef struct PtxTexture {
+  int          dims;
+  uint32_t     size[3];          /* of level 0; 1 along axes that there are not                                */
+  uint32_t     channels, levels;
+  PtxTexFormat format;
+  PtxTexWrap   wrap[3];
+  bool         normalized, linear, linear_levels;
+  float        bias, least, most, border[4];  /* of levels: added to what is asked for, then its bounds        */
+  uint64_t     level[PTX_TEX_LEVELS];
+} PtxTexture;
+/* From now on `object` is this texture, which is copied; NULL: it is none any more. */
+void ptx_space_texture(PtxSpace *s, uint64_t object, const PtxTexture *t);
 
 /* Finds memory for a module's globals: sets the address and the host memory of `size` bytes. 0, or an error number. */
 typedef int PtxPlace(void *user, uint64_t size, uint64_t align, const char *name, uint64_t *address, void **host);

@@ -290,9 +290,15 @@ typedef struct PtxRange {
   PtxMarks *marks;           /* or NULL                                                                        */
   char     what[44];
 } PtxRange;
+typedef struct PtxObject {
+  uint64_t   handle;
+  PtxTexture is;
+} PtxObject;
 struct PtxSpace {
-  PtxRange *v;
-  uint32_t  n, room;
+  PtxRange  *v;
+  uint32_t   n, room;
+  PtxObject *objects;
+  uint32_t   nobjects;
 };
 
 /* The host memory of an access by a lane; NULL after a fault. */
@@ -343,7 +349,7 @@ typedef enum PtxAtom {
 } PtxAtom;
 PtxFn ptx_atom, ptx_cvta_to, ptx_cvta_from, ptx_isspacep, ptx_prefetch, ptx_alloca, ptx_stacksave, ptx_stackrestore;
 
-PtxFn ptx_shfl, ptx_vote, ptx_match, ptx_redux, ptx_activemask, ptx_elect, ptx_mma;
+PtxFn ptx_shfl, ptx_vote, ptx_match, ptx_redux, ptx_activemask, ptx_elect, ptx_mma, ptx_tex;
 
 bool ptx_call_builtin(Warp *w, Ins *i, uint32_t m, PtxBuiltin which, const PtxCall *c);
 

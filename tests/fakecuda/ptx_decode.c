@@ -629,6 +629,7 @@ static const struct {
     {"szext", d_szext},
     {"tanh", d_tanh},
     {"testp", d_testp},
+    {"tex", ptx_d_tex},
     {"trap", ptx_d_trap},
     {"vote", ptx_d_vote},
     {"xor", d_xor},

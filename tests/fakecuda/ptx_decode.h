@@ -121,7 +121,7 @@ static inline void two_results(Parser *p, Operand *d, Operand *e) {
 typedef void PtxDecoder(Parser *p);
 PtxDecoder ptx_d_ld, ptx_d_ldu, ptx_d_st, ptx_d_prefetch, ptx_d_atom, ptx_d_red, ptx_d_alloca, ptx_d_stacksave,
            ptx_d_stackrestore, ptx_d_shfl, ptx_d_vote, ptx_d_match, ptx_d_redux, ptx_d_activemask, ptx_d_elect,
-           ptx_d_mma, ptx_d_bar, ptx_d_barrier, ptx_d_membar, ptx_d_fence, ptx_d_nanosleep, ptx_d_bra, ptx_d_brx,
+           ptx_d_mma, ptx_d_tex, ptx_d_bar, ptx_d_barrier, ptx_d_membar, ptx_d_fence, ptx_d_nanosleep, ptx_d_bra, ptx_d_brx,
            ptx_d_ret, ptx_d_exit, ptx_d_trap, ptx_d_brkpt;
 
 #endif

@@ -15,6 +15,7 @@ PtxSpace *ptx_space_new(void) { return calloc(1, sizeof(PtxSpace)); }
 
 void ptx_space_free(PtxSpace *s) {
   if (!s) return;
+  free(s->objects);
   free(s->v);
   free(s);
 }

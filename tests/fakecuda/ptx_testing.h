@@ -22,6 +22,7 @@ struct Way {
   bool exact_shared = false, adversary = false;
   std::string globals;  // in front of the kernel
   std::string head;     // kHead if empty
+  const PtxTexture *texture = nullptr;  // object 7; its levels lie in the data
 };
 
 struct Result {
@@ -41,6 +42,11 @@ template <typename T> Result RunKernel(const std::string &body, std::vector<T> *
   PtxSpace *s = ptx_space_new();
   uint64_t at = reinterpret_cast<uintptr_t>(data->data());
   ptx_space_add(s, at, data->size() * sizeof(T), data->data(), 0, "data");
+  if (way.texture) {
+    PtxTexture t = *way.texture;
+    for (uint32_t k = 0; k < t.levels; k++) t.level[k] += at;
+    ptx_space_texture(s, 7, &t);
+  }
   PtxLaunch l = {};
   l.entry = "k";
   l.grid[0] = way.grid, l.grid[1] = l.grid[2] = 1;
