@@ -13,6 +13,6 @@
 const OptPipeline hdopt_pipelines[] = {
     {"canon", "contract", NULL},
     {"cpu", "contract", TO_SCALARS("unroll") ",split"},
-    {"gpu", "contract", TO_SCALARS("unroll_local,unroll") ",converge"},
+    {"gpu", "approx,contract", TO_SCALARS("unroll_local,unroll") ",converge"},
     {NULL, NULL, NULL},
 };

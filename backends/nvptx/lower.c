@@ -206,7 +206,7 @@ static HdStatus check_limits(const IrFunc *kernel, const PtxTarget *target, cons
 
 static void refuse_c_functions(PtxLower *g) {
   for (const IrInst *i = g->fn->body->first; i; i = hdir_inst_next(i))
-    if (hdir_calls_c(i))
+    if (hdir_calls_c(i) && !hdptx_is_approx(i))
       hdptx_fail(g, i, HD_ERR_UNSUPPORTED,
                  hdptx_fmt(g, "it calls the C function '%.60s', which only the CPU can", i->callee->name));
 }

@@ -7,6 +7,7 @@
  *     lower_flow.c  if, loop, scope and enders as blocks and phis      lower_rounds.c  loops with several rounds in a row
  *     lower_ops.c   pure operations                 lower_cvt.c     conversions
  *     lower_mem.c   addresses, loads, stores        lower_atomic.c  atomics
+ *     lower_approx.c the hardware's approximations
  *     lower_report.c assert, check, print              lower_group.c   shared memory, barriers, shuffles
  *     lower_tex.c   texture units
  *     ptx_text.c    text, constants, declarations
@@ -110,6 +111,8 @@ void hdptx_launch_inst(PtxLower *g, const IrInst *i); /* tid, dim, length, extra
 void hdptx_pure(PtxLower *g, const IrInst *i);        /* lower_ops.c */
 const char *hdptx_op(PtxLower *g, IrOp op, const IrType *t, const IrType *res, const char *const x[]);
 const char *hdptx_cvt(PtxLower *g, const IrType *from, const IrType *to, const char *x); /* lower_cvt.c */
+bool hdptx_is_approx(const IrInst *i); /* lower_approx.c: a call of one of the hardware's approximations */
+void hdptx_approx(PtxLower *g, const IrInst *i);
 void hdptx_index(PtxLower *g, const IrInst *i); /* lower_mem.c */
 const char *hdptx_space(const PtxAddr *a);       /* "ptr addrspace(1)" */
 void hdptx_table(PtxLower *g, const IrInst *i);

@@ -141,6 +141,10 @@ static void lower_inst(PtxLower *g, const IrInst *i) {
   case IR_if: lower_if(g, i); return;
   case IR_loop: lower_loop(g, i); return;
   case IR_scope: lower_scope(g, i); return;
+  case IR_call:
+    if (!hdptx_is_approx(i)) break;
+    hdptx_approx(g, i);
+    return;
   case IR_index: hdptx_index(g, i); return;
   case IR_alloca: hdptx_alloca(g, i); return;
   case IR_shared: hdptx_shared(g, i); return;

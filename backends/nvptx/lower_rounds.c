@@ -26,7 +26,8 @@ static uint32_t round_size(const IrRegion *body, const IrInst *test) {
   for (const IrInst *i = body->first; i; i = hdir_inst_next(i)) {
     if (!hdir_region_contains(body, i->region)) break;
     IrEffect effect = hdir_ops[i->op].effect;
-    bool plain = effect == FX_PURE || effect == FX_READS || effect == FX_WRITES || effect == FX_LAUNCH;
+    bool plain =
+        effect == FX_PURE || effect == FX_READS || effect == FX_WRITES || effect == FX_LAUNCH || hdptx_is_approx(i);
     bool head = i == test || i->region->parent == test;
     if (!plain && !head && i != body->last && i->op != IR_if && i->op != IR_yield) return 0;
     n += i->op != IR_index && i->op != IR_member && i->op != IR_elem;

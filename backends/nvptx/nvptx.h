@@ -73,7 +73,7 @@ typedef struct PtxTarget {
 typedef struct PtxOptions {
   bool    dense;     /* every array parameter is row-major without gaps (stride of the last axis 1)              */
   bool    small;     /* no array spans more than PTX_SMALL elements: offsets are computed in 32 bits              */
-  bool    fast;      /* approximate f32 division and square root, f32 denormals become zero                      */
+  bool    fast;      /* approximate f32 division and square root, f32 denormals become zero; pass approx has the functions */
   int32_t opt_level; /* 0 no LLVM passes and quick selection, 2 the default                                      */
   int32_t block;     /* the most threads of a block, 1 to 1024, for register allocation; 0: 256                  */
 } PtxOptions;

@@ -1,13 +1,14 @@
 /* backends/nvptx/ptx_target.c -- the GPUs that code is made for.
  *
- * With each stands the oldest PTX version that knows it: every driver that knows the GPU then accepts the text.
+ * With each stands the oldest PTX version that knows it and what is used of it: every driver that knows the GPU then accepts
+ * the text (sm_75 and tanh are PTX 6.3 and 7.0; the oldest driver that is supported knows 7.4).
  */
 #include "backends/nvptx/nvptx.h"
 
 /* clang-format off */
 static const PtxTarget rows[] = {
     { 70, 60, "sm_70",  "+ptx60"}, /* Volta           */
-    { 75, 63, "sm_75",  "+ptx63"}, /* Turing          */
+    { 75, 70, "sm_75",  "+ptx70"}, /* Turing          */
     { 80, 70, "sm_80",  "+ptx70"}, /* Ampere: A100    */
     { 86, 71, "sm_86",  "+ptx71"}, /* Ampere: RTX 30  */
     { 89, 78, "sm_89",  "+ptx78"}, /* Ada             */

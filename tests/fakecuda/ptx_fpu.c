@@ -159,6 +159,13 @@ static float move_ulps(float x, int n) {
 /* Moves by n quarters of the bound `step`. */
 static double move_by(double x, int n, double step) { return isfinite(x) ? x + n * step / 4 : x; }
 
+/* Of sine and cosine, without the rounding to f32: 2^-20.5 within [-2 pi, 2 pi], 2^-14.7 within [-100 pi, 100 pi], and
+ * beyond nothing is promised. */
+static double circle_error(float a) {
+  double turns = fabs((double)a) / 6.283185307179586;
+  return turns <= 1 ? 0x1p-20 * 0.7071 - 0x1p-24 : 0x1p-14 * 0.615 * (turns <= 50 ? 1 : turns / 50);
+}
+
 static float approx(const Warp *w, const Ins *i, float a, float b) {
   u64 key = (u64)bits_of(a) << 32 | bits_of(b);
   switch (i->op) {
@@ -174,15 +181,15 @@ static float approx(const Warp *w, const Ins *i, float a, float b) {
   case FL_RSQRT_APPROX: return move_ulps((float)(1.0 / sqrt((double)a)), nudge(w, i, bits_of(a), 1));
   case FL_EX2: return move_ulps((float)exp2((double)a), a == 0 ? 0 : nudge(w, i, bits_of(a), 2));
   case FL_LG2: {
-    double x = log2((double)a); /* 2^-22 absolute from 1/2 to 2, else relative */
-    double step = a > 0.5f && a < 2 ? 0x1p-23 : fabs(x) * 0x1p-23;
+    double x = log2((double)a); /* 2^-22 absolute from 1/2 to 2, else relative; the rounding to f32 takes a part */
+    double step = (a > 0.5f && a < 2 ? 1 : fabs(x)) * 0.75 * 0x1p-22;
     return (float)move_by(x, nudge(w, i, bits_of(a), 4), step);
   }
-  case FL_SIN: return (float)move_by(sin((double)a), a == 0 ? 0 : nudge(w, i, bits_of(a), 4), 0x1p-22);
-  case FL_COS: return (float)move_by(cos((double)a), a == 0 ? 0 : nudge(w, i, bits_of(a), 4), 0x1p-22);
+  case FL_SIN: return (float)move_by(sin((double)a), a == 0 ? 0 : nudge(w, i, bits_of(a), 4), circle_error(a));
+  case FL_COS: return (float)move_by(cos((double)a), a == 0 ? 0 : nudge(w, i, bits_of(a), 4), circle_error(a));
   case FL_TANH: {
     double x = tanh((double)a);
-    return (float)move_by(x, nudge(w, i, bits_of(a), 4), fabs(x) * 0x1p-12);
+    return (float)move_by(x, nudge(w, i, bits_of(a), 4), fabs(x) * (0x1p-11 - 0x1p-23));
   }
   default: return NAN;
   }

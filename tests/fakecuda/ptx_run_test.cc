@@ -142,6 +142,55 @@ TEST(PtxRun, FloatsInEveryRounding) {
   }
 }
 
+// The largest error of an instruction with the adversary, in units of what the manual allows; nothing is left unmoved.
+double WorstError(const char *op, double from, double to, double (*exact)(double), double (*allowed)(double, double)) {
+  double worst = 0;
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    std::vector<uint64_t> cells(32 * 4);
+    for (int k = 0; k < 32; k++) {
+      double t = (k + static_cast<double>(seed) / 41) / 32;
+      cells[k * 4] = Bits(static_cast<float>(from + (to - from) * t));
+    }
+    ptx::Way way;
+    way.seed = seed, way.adversary = true;
+    std::string code = std::string(op) + " %r, %x;";
+    EXPECT_EQ(ptx::RunKernel(Row("32", code), &cells, way).text, "") << op;
+    for (int k = 0; k < 32; k++) {
+      double x = static_cast<double>(As<float>(cells[k * 4])), want = exact(x);
+      worst = std::fmax(worst, std::fabs(static_cast<double>(As<float>(cells[k * 4 + 3])) - want) / allowed(x, want));
+    }
+  }
+  return worst;
+}
+
+double UlpOf(double x) { return std::ldexp(1.0, std::ilogb(x) - 23); }
+
+TEST(PtxRun, TheAdversaryGoesToTheBoundsOfTheManualAndNotBeyond) {
+  struct {
+    const char *op;
+    double from, to;
+    double (*exact)(double);
+    double (*allowed)(double, double);
+  } rows[] = {
+      {"ex2.approx.ftz.f32", -20, 20, exp2, [](double, double y) { return 2.5 * UlpOf(y); }},
+      {"lg2.approx.ftz.f32", 0.51, 1.99, log2, [](double, double) { return 0x1p-22; }},
+      {"lg2.approx.ftz.f32", 2, 1e6, log2, [](double, double y) { return y * 0x1p-22; }},
+      {"sin.approx.ftz.f32", -6.28, 6.28, sin, [](double, double) { return 0x1p-20 / sqrt(2.0); }},
+      {"cos.approx.ftz.f32", -314, 314, cos, [](double, double) { return std::exp2(-14.7); }},
+      {"tanh.approx.f32", -4, 4, tanh, [](double, double y) { return fabs(y) * 0x1p-11; }},
+      {"rsqrt.approx.ftz.f32", 0.01, 100, [](double x) { return 1 / sqrt(x); },
+       [](double, double y) { return 1.5 * UlpOf(y); }},
+      {"rcp.approx.ftz.f32", 0.01, 100, [](double x) { return 1 / x; },
+       [](double, double y) { return 1.5 * UlpOf(y); }},
+      {"sqrt.approx.ftz.f32", 0.01, 100, sqrt, [](double, double y) { return 1.5 * UlpOf(y); }},
+  };
+  for (const auto &r : rows) {
+    double worst = WorstError(r.op, r.from, r.to, r.exact, r.allowed);
+    EXPECT_LE(worst, 1) << r.op;
+    EXPECT_GT(worst, 0.7) << r.op;
+  }
+}
+
 TEST(PtxRun, MinimaAndConversions) {
   Compare("32", "min.f32 %r, %x, %y;", false, [](uint64_t a, uint64_t b, uint64_t) {
     float x = As<float>(a), y = As<float>(b);

@@ -37,8 +37,8 @@ TEST(Layout, IsTheRuntimes) {
   EXPECT_EQ((size_t)PTX_FAULT_SIZE, sizeof(RtGpuFault));
 }
 
-TEST(Target, HasTheOldestPtxVersionThatKnowsIt) {
-  const std::pair<const char *, const char *> want[] = {{"sm_70", "6.0"},  {"sm_75", "6.3"},  {"sm_80", "7.0"},
+TEST(Target, HasTheOldestPtxVersionThatKnowsWhatIsUsed) {
+  const std::pair<const char *, const char *> want[] = {{"sm_70", "6.0"},  {"sm_75", "7.0"},  {"sm_80", "7.0"},
                                                         {"sm_86", "7.1"},  {"sm_89", "7.8"},  {"sm_90", "7.8"},
                                                         {"sm_100", "8.6"}, {"sm_103", "8.8"}, {"sm_120", "8.7"}};
   ASSERT_EQ(Targets().size(), std::size(want));
