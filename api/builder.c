@@ -774,6 +774,15 @@ static IrValue *build_ballot(HdBuilder *b, IrValue *c) {
 
 HdIrValue *hd_build_ballot(HdBuilder *b, HdIrValue *c) { VALUE(b, build_ballot(b, c)); }
 
+static IrValue *build_mma(HdBuilder *b, IrValue *x, IrValue *y, IrValue *z) {
+  IrValue *args[3] = {x, y, z};
+  if (!take(b, "hd_build_mma", 3, args)) return NULL;
+  if (!keeps_rules(b, IR_mma, 3, args, args[2]->type, 0)) return NULL;
+  return hdir_mma(&b->b, args[0], args[1], args[2]);
+}
+
+HdIrValue *hd_build_mma(HdBuilder *b, HdIrValue *x, HdIrValue *y, HdIrValue *z) { VALUE(b, build_mma(b, x, y, z)); }
+
 static void build_at(HdBuilder *b, const char *file, int32_t line, int32_t column) {
   if (!file || line < 1) {
     b->b.loc = (IrLoc){0, 0, 0};

@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "ir/fold.h"
+#include "ir/mma.h"
 
 static IrTypes *types(const IrBuilder *b) { return &b->fn->module->types; }
 static Arena *arena(const IrBuilder *b) { return b->fn->module->arena; }
@@ -262,6 +263,11 @@ IrValue *hdir_shuffle(IrBuilder *b, IrValue *x, IrValue *lane) {
 }
 
 IrValue *hdir_ballot(IrBuilder *b, IrValue *c) { return emit(b, IR_ballot, hdir_scalar(types(b), IR_U32), 1, &c, 0); }
+
+IrValue *hdir_mma(IrBuilder *b, IrValue *x, IrValue *y, IrValue *z) {
+  assert(hdir_mma_of(x->type, y->type, z->type));
+  return emit(b, IR_mma, z->type, 3, (IrValue *[]){x, y, z}, 0);
+}
 
 void hdir_assert(IrBuilder *b, IrValue *c, const char *text) {
   append(b, IR_assert, 1, &c, 0, NULL)->text = hdb_strdup(arena(b), text);

@@ -57,6 +57,7 @@ IrValue *hdir_shared(IrBuilder *b, const IrType *t);
 void     hdir_barrier(IrBuilder *b);
 IrValue *hdir_shuffle(IrBuilder *b, IrValue *x, IrValue *lane);
 IrValue *hdir_ballot(IrBuilder *b, IrValue *c);
+IrValue *hdir_mma(IrBuilder *b, IrValue *x, IrValue *y, IrValue *z); /* of the types that ir/mma.h has */
 void     hdir_assert(IrBuilder *b, IrValue *c, const char *text);
 void     hdir_check(IrBuilder *b, IrValue *c, IrValue *index, IrValue *limit, const char *text);
 void     hdir_printf(IrBuilder *b, const char *format, uint32_t n, IrValue *const args[]); /* op print */

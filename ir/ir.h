@@ -29,7 +29,7 @@ typedef enum IrEffect {
   FX_READS,   /* load                                                                             */
   FX_WRITES,  /* store                                                                            */
   FX_ATOMIC,  /* reads and writes, seen by other threads                                          */
-  FX_GROUP,   /* barrier, shuffle, ballot: reads and writes, and never moves, nor goes where fewer threads run */
+  FX_GROUP,   /* barrier, shuffle, ballot, mma: reads and writes, and never moves, nor goes where fewer threads run */
   FX_REPORT,  /* assert, check, print: order among themselves and against control is kept                */
   FX_CALL,    /* whatever the callee does                                                         */
   FX_CONTROL, /* whatever its regions do                                                          */
@@ -109,7 +109,7 @@ struct IrRegion {
 
 enum { IR_MAX_PRINT = 64 };  /* operands of a print */
 enum { IR_MAX_TEX = 5 };     /* operands of a tex   */
-enum { IR_NEIGHBOURS = 32 }; /* threads of a group that shuffles and ballots reach */
+enum { IR_NEIGHBOURS = 32 }; /* threads of a group that shuffles, ballots and mma reach */
 
 /* 32, 64, .. HD_MAX_GROUP threads. */
 static inline bool hdir_is_group_size(int64_t n) { return n > 0 && n <= HD_MAX_GROUP && n % IR_NEIGHBOURS == 0; }

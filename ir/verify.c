@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "ir/ir.h"
 #include "ir/layout.h"
+#include "ir/mma.h"
 
 typedef struct Verifier {
   const IrModule *m;
@@ -263,6 +264,9 @@ static bool check_group(Verifier *v, const IrInst *i) {
     return t->kind == want ||
            broken(v, "the result must be %s, and is %s", want == IR_U32 ? "u32" : "i32", type_name(v, t));
   }
+  if (i->op == IR_mma && !hdir_mma_of(i->args[0]->type, i->args[1]->type, i->args[2]->type))
+    return broken(v, "no matrices of %s, %s and %s are known", type_name(v, i->args[0]->type),
+                  type_name(v, i->args[1]->type), type_name(v, i->args[2]->type));
   if (i->op == IR_threads)
     for (const IrInst *p = i->region->parent; p; p = p->region->parent)
       if (p->op == IR_threads) return broken(v, "stands in a region of threads");
@@ -414,6 +418,7 @@ static bool check_op(Verifier *v, const IrInst *i) {
   case IR_barrier:
   case IR_shuffle:
   case IR_ballot:
+  case IR_mma:
   case IR_threads: return check_group(v, i);
   default: return hdir_ops[i->op].effect == FX_ATOMIC ? check_atomic(v, i) : true;
   }

@@ -7,7 +7,7 @@
  * only then are equal addresses equal values, which forward wants. Unrolling makes indices of local arrays constant,
  * so promote has a second turn. flatten comes late: before it, an `if` still tells forward and licm what runs. */
 #define TO_SCALARS(unroll)                                                                                             \
-  "inline,units,scalarise,promote,simplify," unroll ",promote,simplify,"                                               \
+  "inline,units,expand,scalarise,promote,simplify," unroll ",promote,simplify,"                                        \
   "gvn,forward,licm,flatten,simplify,legalise,gvn"
 
 const OptPipeline hdopt_pipelines[] = {

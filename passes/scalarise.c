@@ -10,6 +10,7 @@
  * keeps   every result bit, the order of memory accesses
  * breaks  nothing        cost    linear in the leaves
  */
+#include "ir/mma.h"
 #include "passes/passes.h"
 #include "passes/rebuild.h"
 
@@ -230,6 +231,15 @@ static void emit_call(OptRebuild *rb, const IrInst *i) {
   }
 }
 
+/* Where it is left to a unit, a thread's parts of the matrices stay together. */
+static void emit_mma(OptRebuild *rb, const IrInst *i) {
+  IrValue *x[3], *r[IR_MMA_MOST_C];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < 3; k++) x[k] = make_again(rb, i->args[k]->type, leaves(rb, i->args[k]));
+  extract_leaves(rb, hdir_mma(&rb->b, x[0], x[1], x[2]), r, &n);
+  set_leaves(rb, i->res[0], r);
+}
+
 /* --- hooks --- */
 
 static bool touches_composite(const IrInst *i) {
@@ -255,6 +265,7 @@ static bool visit(OptRebuild *rb, IrInst *i) {
   case IR_load: emit_load(rb, i); break;
   case IR_store: store_leaves(rb, hdopt_get(rb, i->args[0]), leaves(rb, i->args[1])); break;
   case IR_call: emit_call(rb, i); break;
+  case IR_mma: emit_mma(rb, i); break;
   default: emit_element_wise(rb, i);
   }
   return true;

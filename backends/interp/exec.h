@@ -18,7 +18,8 @@ typedef struct InterpThread {
 
 /* Run an instruction that is neither control, a call nor an ender. */
 HdStatus hdinterp_exec(InterpThread *t, InterpFrame *f, const IrInst *i);
-/* The n threads of a group have come to what all run together, or to their ends: run it. `scratch` has room for n. */
+/* The n threads of a group have come to what all run together, or to their ends: run it. `scratch` has room for
+ * IR_MMA_MOST_C results each. */
 HdStatus hdinterp_meet(InterpThread t[], uint32_t n, uint64_t scratch[]);
 /* HD_ERR_FAULT at an instruction's place in the source. */
 HdStatus hdinterp_fault(const InterpThread *t, const IrInst *i, const char *what);

@@ -1,6 +1,7 @@
 /* frontend/lang/core.c -- the functions that the front end knows itself: rows, and what each becomes. */
 #include "base/format.h"
 #include "frontend/lang/lower.h"
+#include "ir/mma.h"
 
 typedef enum CoreKind {
   CORE_OP,     /* an IR op on scalars and vectors, scalars repeated        */
@@ -17,6 +18,7 @@ typedef enum CoreKind {
   CORE_BALLOT,
   CORE_HAS, /* of no argument: a unit */
   CORE_TEX, /* texture_unit(object, place, level) */
+  CORE_MMA, /* mma(a, b, c) */
 } CoreKind;
 
 typedef enum TypeFact {
@@ -69,6 +71,7 @@ static const CoreRow rows[] = {
     {"has_mma", CORE_HAS, 0, IR_UNIT_mma, 0},
     {"has_tex", CORE_HAS, 0, IR_UNIT_tex, 0},
     {"texture_unit", CORE_TEX, 3, IR_tex, 0},
+    {"mma", CORE_MMA, 3, IR_mma, 0},
     {"bitcast", CORE_BITCAST, 1, 0, 0},
     {"len", CORE_LEN, 1, 0, 0},
     {"atomic_add", CORE_ATOMIC, 2, IR_atomic_add, 0},
@@ -249,6 +252,18 @@ static bool core_ballot(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
   return true;
 }
 
+static bool core_mma(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
+  for (uint32_t i = 0; i < 3; i++)
+    if (args[i].kind != FE_X_VALUE) return false;
+  IrValue *x = args[0].v, *y = args[1].v, *z = args[2].v;
+  if (!hdir_mma_of(x->type, y->type, z->type)) return false;
+  *out = hdfe_ex_error();
+  if (!hdfe_needs_group(L, e->span, e->name)) return true;
+  hdfe_at(L, e->span);
+  *out = hdfe_ex(hdir_mma(L->b, x, y, z));
+  return true;
+}
+
 /* --- texture units --- */
 
 /* A number, or a vector of two or three. */
@@ -284,6 +299,7 @@ bool hdfe_core(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FeEx *out) {
   case CORE_SHUFFLE: return core_shuffle(L, e, args, out);
   case CORE_BALLOT: return core_ballot(L, e, args, out);
   case CORE_TEX: return core_tex(L, e, args, out);
+  case CORE_MMA: return core_mma(L, e, args, out);
   default: return false;
   }
 }

@@ -90,7 +90,7 @@ HD_API void       hd_build_printf(HdBuilder *b, const char *format, int32_t n, H
 
 /* --- groups --- */
 /* The kernel begun last runs in groups of so many neighbours along the last axis: 32, 64, .. HD_MAX_GROUP. The rest is for such
- * kernels, and for functions that such kernels call; all threads of a group come to a barrier, shuffle or ballot, or none. */
+ * kernels, and for functions that such kernels call; all threads of a group come to a barrier, shuffle, ballot or mma, or none. */
 HD_API void       hd_build_group(HdBuilder *b, int32_t threads);
 HD_API HdIrValue *hd_build_group_tid(HdBuilder *b);  /* i32: the thread's place in its group          */
 HD_API HdIrValue *hd_build_group_id(HdBuilder *b);   /* i32: the group's place along the last axis    */
@@ -101,6 +101,8 @@ HD_API void       hd_build_barrier(HdBuilder *b);
 /* The scalar x of thread `lane` mod 32 of this thread's 32 neighbours; u32 whose bit k is the bool c of thread k of these. */
 HD_API HdIrValue *hd_build_shuffle(HdBuilder *b, HdIrValue *x, HdIrValue *lane);
 HD_API HdIrValue *hd_build_ballot(HdBuilder *b, HdIrValue *c);
+/* This thread's parts of x y + z, for matrices of these 32: mma of the language (docs/language.md) has the types and layouts. */
+HD_API HdIrValue *hd_build_mma(HdBuilder *b, HdIrValue *x, HdIrValue *y, HdIrValue *z);
 
 /* --- control: begin opens a region; every region ends with a yield, break, continue or return, then hd_build_close.
  * After it, results are read with hd_build_result(b, i). --- */

@@ -64,6 +64,51 @@ TEST_F(BuilderGroups, RunOnEveryHostDevice) {
   }
 }
 
+// c = a b + c of whole numbers, 8 x 4 by 4 x 8, in the layout of docs/language.md.
+TEST_F(BuilderGroups, MultiplyMatrices) {
+  HdModule *m;
+  ASSERT_EQ(hd_builder_new(ctx, "built", &b), HD_OK);
+  const HdIrType *f64 = hd_build_type(b, hd_type_scalar(HD_F64)), *pair = hd_build_type(b, hd_type_vec(HD_F64, 2));
+  const HdIrType *params[] = {hd_build_array(b, f64, 1), hd_build_array(b, f64, 1), hd_build_array(b, pair, 1)};
+  hd_build_kernel(b, "k", 3, params, nullptr);
+  hd_build_group(b, 32);
+  HdIrValue *t = hd_build_tid(b, 0), *at[3];
+  for (int k = 0; k < 3; k++) at[k] = hd_build_index(b, hd_build_param(b, k), 1, &t);
+  HdIrValue *x = hd_build_load(b, at[0]), *y = hd_build_load(b, at[1]), *z = hd_build_load(b, at[2]);
+  hd_build_store(b, at[2], hd_build_mma(b, x, y, z));
+  End();
+  ASSERT_EQ(hd_builder_finish(b, nullptr, &m), HD_OK) << hd_context_error(ctx)->detail;
+  modules.push_back(m);
+  hd_builder_free(b);
+  for (HdDevice device : {cpu, interp}) {
+    HdArray a[3] = {zeros(device, hd_type_scalar(HD_F64), {32}), zeros(device, hd_type_scalar(HD_F64), {32}),
+                    zeros(device, hd_type_vec(HD_F64, 2), {32})};
+    double row[8][4], column[8][4];
+    for (int i = 0; i < 32; i++) {
+      row[i / 4][i % 4] = data<double>(a[0])[i] = i * i % 13 - 6;
+      column[i / 4][i % 4] = data<double>(a[1])[i] = i * 7 % 11 - 5;
+      data<double>(a[2])[2 * i] = data<double>(a[2])[2 * i + 1] = i;
+    }
+    HdArg args[] = {hd_arg_array(&a[0]), hd_arg_array(&a[1]), hd_arg_array(&a[2])};
+    int64_t n = 32;
+    ASSERT_EQ(hd_launch(kernel(m, "k", device), stream(device), 1, &n, 3, args), HD_OK);
+    for (int i = 0; i < 64; i++) {
+      double want = i / 2; // of row i / 8, column i % 8
+      for (int k = 0; k < 4; k++) want += row[i / 8][k] * column[i % 8][k];
+      ASSERT_EQ(data<double>(a[2])[i], want) << i;
+    }
+  }
+}
+
+TEST_F(BuilderGroups, MultiplyMatricesOfTheTypesThereAre) {
+  Begin();
+  hd_build_group(b, 32);
+  HdIrValue *one = hd_build_float(b, HD_F32, 1);
+  hd_build_mma(b, one, one, one);
+  End();
+  Wrong("no matrices of f32, f32 and f32 are known");
+}
+
 TEST_F(BuilderGroups, AreAskedForFirst) {
   Begin();
   hd_build_barrier(b);

@@ -34,7 +34,7 @@
   X(hd_build_index) X(hd_build_alloca) X(hd_build_member) X(hd_build_elem) X(hd_build_load) X(hd_build_store)          \
   X(hd_build_atomic) X(hd_build_tid) X(hd_build_dim) X(hd_build_assert) X(hd_build_printf) X(hd_build_group)           \
   X(hd_build_group_tid) X(hd_build_group_id) X(hd_build_group_size) X(hd_build_shared) X(hd_build_barrier)             \
-  X(hd_build_shuffle) X(hd_build_ballot) X(hd_build_if) X(hd_build_else) X(hd_build_loop) X(hd_build_carried)          \
+  X(hd_build_shuffle) X(hd_build_ballot) X(hd_build_mma) X(hd_build_if) X(hd_build_else) X(hd_build_loop) X(hd_build_carried)          \
   X(hd_build_yield) X(hd_build_break) X(hd_build_continue) X(hd_build_return) X(hd_build_close) X(hd_build_result)     \
   X(hd_cache_list) X(hd_cache_verify) X(hd_cache_fields) X(hd_cache_clear) X(hd_context_new) X(hd_context_free)        \
   X(hd_context_fail) X(hd_device_at) X(hd_device_find) X(hd_device_info) X(hd_device_memory) X(hd_device_trim)         \

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "gen_values.h"
+#include "ir/mma.h"
 
 namespace fuzz {
 namespace {
@@ -315,6 +316,20 @@ private:
     hdir_barrier(&b_);
   }
 
+  // Matrices of any bits; halves seldom, as they become much code.
+  void Product() {
+    const IrMma *s = hdir_mma_at(r_.Chance(85) ? 2 : (uint32_t)r_.Below(2));
+    auto held = [&](IrKind kind, uint32_t n) {
+      const IrType *one = Scalar(kind);
+      if (n == 1) return Value(one, 2);
+      std::vector<IrValue *> parts;
+      for (uint32_t k = 0; k < n; k++) parts.push_back(Value(one, 1));
+      return hdir_make(&b_, hdir_vec(ts_, one, n), parts.data());
+    };
+    IrValue *a = held(s->in, s->a), *b = held(s->in, s->b), *r = hdir_mma(&b_, a, b, held(s->sum, s->c));
+    for (uint32_t k = 0; k < s->c; k++) Keep(hdir_extract(&b_, r, k));
+  }
+
   // One number that all threads change, and then know.
   void Gather() {
     static const IrOp ops[] = {IR_atomic_add, IR_atomic_min, IR_atomic_max, IR_atomic_and, IR_atomic_or, IR_atomic_xor};
@@ -410,7 +425,8 @@ private:
   }
 
   void Together(int depth) {
-    switch (r_.Below(depth > 0 ? 9 : 6)) {
+    switch (r_.Chance(5) ? -1 : r_.Below(depth > 0 ? 9 : 6)) {
+    case -1: Product(); break;
     case 0:
     case 1: Exchange(); break;
     case 2: Gather(); break;

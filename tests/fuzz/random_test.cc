@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kBlocks = 40, kPrograms = 50; // 2,000 in all
 
-const char *const kAlone[] = {"inline",  "scalarise", "promote", "simplify", "gvn",
-                              "forward", "licm",      "unroll",  "flatten",  "legalise"};
+const char *const kAlone[] = {"inline", "scalarise", "promote", "simplify", "gvn",   "forward",
+                              "licm",   "unroll",    "flatten", "legalise", "expand"};
 
 class Random : public testing::TestWithParam<int> {};
 
@@ -20,8 +20,8 @@ diff::CheckOptions OptionsFor(uint64_t seed) {
   diff::Rng r(seed);
   diff::CheckOptions o = diff::RandomOptions(seed, seed % 4 ? 1 : 2);
   std::string few = "inline";
-  for (int k = 0; k < 4; k++) few += std::string(",") + kAlone[r.Below(10)];
-  o.pipelines = {"cpu", kAlone[r.Below(10)], few};
+  for (int k = 0; k < 4; k++) few += std::string(",") + kAlone[r.Below(11)];
+  o.pipelines = {"cpu", kAlone[r.Below(11)], few};
   return o;
 }
 

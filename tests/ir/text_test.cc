@@ -154,6 +154,8 @@ kernel @together(%x: array<f32, 1>) group 64 {
   %w: f32 = shuffle %v, %n
   %c: bool = lt %w, 2.0f32
   %b: u32 = ballot %c
+  %p: vec<f64, 2> = make 0.5f64, 3.0f64
+  %m: vec<f64, 2> = mma 2.0f64, -1.0f64, %p
   threads {
     store %e, %w
     yield

@@ -27,6 +27,7 @@ TEST_P(Preserve, EveryBitOfRandomPrograms) {
 
 const char *const kLists[] = {
     "inline",
+    "expand",
     "scalarise",
     "promote",
     "simplify",
