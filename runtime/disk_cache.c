@@ -234,16 +234,33 @@ HdStatus hdrt_cache_put(RtCache *c, RtCacheKind kind, const char *fields, const 
   return HD_OK;
 }
 
+static const char left[] = ".ptx";
+
+bool hdrt_cache_leave(RtCache *c, const char *text, size_t size, char *path, size_t path_size) {
+  char hex[33], name[NAME_MAX_LEN];
+  if (!c->dir) return false;
+  hdrt_hash_hex(text, size, hex);
+  snprintf(name, sizeof name, "hd-%s%s", hex, left);
+  if ((size_t)snprintf(path, path_size, "%s/%s", c->dir, name) >= path_size) return false;
+  int dir = make_dir(c) ? open_dir(c) : -1;
+  if (dir < 0) return false;
+  bool ok = write_file(c, dir, name, (const uint8_t *)text, size);
+  close(dir);
+  return ok;
+}
+
 /* --- the folder as a whole --- */
 
 typedef enum NameKind { FOREIGN, TEMPORARY, ENTRY } NameKind;
 
-/* "hd-", 32 digits, a suffix of ours, and ".tmp-.." while it is being written. */
+/* "hd-", 32 digits, a suffix of ours, and ".tmp-.." while it is being written. What was left to be looked at goes as what is
+ * left of a writer that died. */
 static NameKind name_kind(const char *name, RtCacheKind *kind, char key[33]) {
   if (strncmp(name, "hd-", 3) != 0 || strspn(name + 3, "0123456789abcdef") != 32) return FOREIGN;
   memcpy(key, name + 3, 32);
   key[32] = 0;
   const char *rest = name + 35;
+  if (strncmp(rest, left, sizeof left - 1) == 0) return TEMPORARY;
   for (*kind = RT_CACHE_CODE; *kind <= RT_CACHE_CUBIN; (*kind)++) {
     size_t n = strlen(suffix[*kind]);
     if (strncmp(rest, suffix[*kind], n) != 0) continue;

@@ -54,6 +54,10 @@ void     hdrt_entry_free(RtCache *c, RtEntryFile *f);
 HdStatus hdrt_cache_put(RtCache *c, RtCacheKind kind, const char *fields, const char *kernel, const char *target,
                         const void *payload, size_t size, HdError *err);
 
+/* Leave a text for someone to look at; it goes with the cache, or after a day. Its path is written; false if there is no cache,
+ * no room for the path, or no writing. */
+bool hdrt_cache_leave(RtCache *c, const char *text, size_t size, char *path, size_t path_size);
+
 typedef struct RtCacheRow {
   const char *kernel, *target; /* "(damaged)" and "" if the file cannot be read */
   const char *fields;

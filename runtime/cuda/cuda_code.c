@@ -31,27 +31,42 @@ static CudaCode *new_code(const HdAllocator *mem, const RtArtifact *a) {
   return c;
 }
 
-/* The version that a text of PTX says it is of; empty for machine code. */
-static void ptx_version(const char *code, size_t size, char out[8]) {
-  static const char word[] = ".version ";
-  const char *at = memmem(code, size < 4096 ? size : 4096, word, sizeof word - 1);
+/* What stands behind ".version " or ".target " at the head of PTX; empty for machine code. */
+static void ptx_head(const RtArtifact *a, const char *word, char out[16]) {
+  size_t head = a->code_size < 4096 ? a->code_size : 4096;
+  const char *at = memmem(a->code, head, word, strlen(word));
   *out = 0;
-  if (at) snprintf(out, 8, "%.*s", (int)strspn(at + sizeof word - 1, "0123456789."), at + sizeof word - 1);
+  if (at)
+    snprintf(out, 16, "%.*s", (int)strspn(at + strlen(word), "0123456789._abcdefghijklmnopqrstuvwxyz"),
+             at + strlen(word));
+}
+
+/* Where PTX that the driver refuses can be seen: a file in the cache's folder, else how to have it again. */
+static int describe_text(const CudaDevice *d, const RtArtifact *a, char *out, size_t size) {
+  char path[200], target[16];
+  if (d->cache && hdrt_cache_leave(d->cache, a->code, a->code_size - 1, path, sizeof path))
+    return snprintf(out, size, ", which is left in '%s'", path);
+  ptx_head(a, ".target ", target);
+  return snprintf(out, size, ", which 'heddle compile --emit=ptx --target=%s --kernel=%.60s FILE' prints", target,
+                  a->sig.kernel);
 }
 
 /* What is refused, and what for: the kernel, its version of PTX beside the driver's, the driver's own words. */
-static void describe_module(const CudaDevice *d, const RtArtifact *a, const char *log, char *out, size_t size) {
-  char version[8];
-  ptx_version(a->code, a->code_size, version);
+static void describe_module(const CudaDevice *d, const RtArtifact *a, CuResult code, const char *log, char *out,
+                            size_t size) {
+  char version[16];
+  ptx_head(a, ".version ", version);
   int n = snprintf(out, size, "kernel '%.100s'", a->sig.kernel), cuda = d->driver->version;
+  if (*version) n += snprintf(out + n, size - (size_t)n, " in PTX %s", version);
+  if (*version && code == CU_INVALID_PTX) n += describe_text(d, a, out + n, size - (size_t)n);
   if (*version)
-    n += snprintf(out + n, size - (size_t)n, " in PTX %s, the driver is of CUDA %d.%d", version, cuda / 1000,
-                  cuda % 1000 / 10);
+    n += snprintf(out + n, size - (size_t)n, "%s the driver is of CUDA %d.%d", code == CU_INVALID_PTX ? ";" : ",",
+                  cuda / 1000, cuda % 1000 / 10);
   snprintf(out + n, size - (size_t)n, "%s%s", *log ? ": " : "", log);
 }
 
 static HdStatus load_module(CudaDevice *d, const RtArtifact *a, CuModule *out, HdError *err) {
-  char log[400] = "", detail[560];
+  char log[400] = "", detail[900];
   int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
   void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
   CuResult code = d->driver->cuModuleLoadDataEx(out, a->code, 2, options, values);
@@ -59,7 +74,7 @@ static HdStatus load_module(CudaDevice *d, const RtArtifact *a, CuModule *out, H
   log[sizeof log - 1] = 0;
   for (char *s = log; *s; s++)
     if (*s == '\n') *s = ' ';
-  describe_module(d, a, log, detail, sizeof detail);
+  describe_module(d, a, code, log, detail, sizeof detail);
   return hdcu_device_fail(d, code, "cuModuleLoadDataEx", detail, err);
 }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/cuda/driver.h"
 #include "runtime/devices.h"
+#include "runtime/disk_cache.h"
 #include "runtime/graphs.h"
 #include "runtime/streams.h"
 HD_BEGIN_DECLS
@@ -20,6 +21,7 @@ typedef struct CudaDevice CudaDevice;
 typedef struct CudaBlock {
   CudaDevice       *of;
   struct CudaBlock *next; /* in a free list                                                            */
+  struct CudaBlock *older, *newer; /* of the blocks that are handed out                                */
   CuPtr             data;
   size_t            size; /* as asked, or its class's                                                  */
   CuEvent           left; /* recorded when a stream let go of it; NULL: never made                     */
@@ -33,6 +35,7 @@ typedef struct CudaPool {
   bool       ordered;    /* the device and the driver have pools                                       */
   CuMemPool  driver;     /* NULL until the first block                                                 */
   CudaBlock *free[CUDA_CLASSES];
+  CudaBlock *newest;     /* of the blocks that are handed out                                          */
   size_t     used, kept; /* bytes in blocks handed out, and in free lists                              */
   size_t     keep;       /* bytes that may be kept for reuse                                           */
 } CudaPool;
@@ -67,6 +70,7 @@ struct CudaDevice {
   bool            asked[CUDA_DEVICES]; /* of each other device, whether it is reached directly */
   bool            unsure;    /* a call failed, a wait perhaps: of what belongs to no stream's order streams may use some */
   HdError         lost;      /* status HD_OK while the device is well          */
+  RtCache        *cache;     /* where PTX that the driver refuses is left to be looked at; may be NULL */
 };
 
 extern const RtDeviceOps hdcu_ops;

@@ -144,14 +144,34 @@ HdStatus hdcu_memory(CudaDevice *d, HdError *err, CudaMemory *out) {
   return HD_OK;
 }
 
+/* Blocks that are handed out, by size: "2 of 512 MiB, 1 of 96 MiB, 40 of 1 MiB; the newest is of 1 MiB". */
+static void largest_text(const CudaPool *p, char *out, size_t size) {
+  enum { GROUPS = 4 };
+  char text[24];
+  size_t n = 0, below = SIZE_MAX;
+  *out = 0;
+  for (int k = 0; k < GROUPS && p->newest; k++) {
+    size_t most = 0, count = 0;
+    for (const CudaBlock *b = p->newest; b; b = b->older) {
+      if (b->size < below && b->size > most) most = b->size, count = 0;
+      count += b->size == most;
+    }
+    if (!most) break;
+    n += (size_t)snprintf(out + n, size - n, "%s%zu of %s", k ? ", " : "", count, bytes_text(most, text));
+    below = most;
+  }
+  if (p->newest) snprintf(out + n, size - n, "; the newest is of %s", bytes_text(p->newest->size, text));
+}
+
 static HdStatus full(CudaDevice *d, size_t size, HdError *err) {
-  char detail[220], text[5][24];
+  char detail[400], text[5][24], largest[200];
   CudaMemory m = {0};
   HD_TRY(hdcu_memory(d, err, &m));
+  largest_text(&d->pool, largest, sizeof largest);
   snprintf(detail, sizeof detail,
-           "asked for %s; free %s of %s; this context's arrays hold %s, and %s are kept for reuse",
+           "asked for %s; free %s of %s; this context's arrays hold %s, and %s are kept for reuse%s%s",
            bytes_text(size, text[0]), bytes_text(m.free, text[1]), bytes_text(m.total, text[2]),
-           bytes_text(m.used, text[3]), bytes_text(m.kept, text[4]));
+           bytes_text(m.used, text[3]), bytes_text(m.kept, text[4]), *largest ? "; the largest: " : "", largest);
   return hdcu_device_fail(d, CU_OUT_OF_MEMORY, d->pool.driver ? "cuMemAllocFromPoolAsync" : "cuMemAlloc", detail, err);
 }
 
@@ -178,6 +198,23 @@ static HdStatus make(CudaDevice *d, const CudaOrder *order, size_t size, HdError
   return check(d, code, d->pool.driver ? "cuMemAllocFromPoolAsync" : "cuMemAlloc", err);
 }
 
+static void enter_block(CudaPool *p, CudaBlock *b) {
+  b->older = p->newest;
+  b->newer = NULL;
+  if (p->newest) p->newest->newer = b;
+  p->newest = b;
+  p->used += b->size;
+}
+
+static void take_out(CudaPool *p, CudaBlock *b) {
+  if (b->older) b->older->newer = b->newer;
+  if (b->newer)
+    b->newer->older = b->older;
+  else
+    p->newest = b->older;
+  p->used -= b->size;
+}
+
 HdStatus hdcu_block_new(CudaDevice *d, const CudaOrder *order, size_t size, HdError *err, CudaBlock **out) {
   const HdAllocator *mem = d->base.mem;
   CudaPool *p = &d->pool;
@@ -195,7 +232,7 @@ HdStatus hdcu_block_new(CudaDevice *d, const CudaOrder *order, size_t size, HdEr
       return status;
     }
   }
-  p->used += b->size;
+  enter_block(p, b);
   *out = b;
   return HD_OK;
 }
@@ -224,7 +261,7 @@ void hdcu_block_free(const CudaOrder *order, CudaBlock *b) {
   CudaDevice *d = b->of;
   bool here = hdcu_enter(d, NULL) == HD_OK;
   if (here && !order) be_sure(d);
-  d->pool.used -= b->size;
+  take_out(&d->pool, b);
   if (here && d->pool.driver) d->driver->cuMemFreeAsync(b->data, order ? order->handle : d->home);
   if (here && !d->pool.driver)
     keep(d, order, b);

@@ -1,4 +1,7 @@
 // tests/gpu/device_errors_test.cc -- mistakes and refusals on a simulated GPU: what is said, and that the device is well afterwards.
+#include <fstream>
+#include <iterator>
+
 #include "device_fixture.h"
 
 namespace {
@@ -159,6 +162,38 @@ TEST_F(Errors, DevicesOlderThanAllTargetsAreNamed) {
 
 TEST_F(Errors, DevicesNewerThanAllTargetsRunPtxOfTheNewest) {
   Open("sm=130,driver=13000");
+  ExpectWell();
+}
+
+// A cache of a folder of the test's own, or none.
+TEST_F(Errors, PtxThatIsRefusedCanBeSeen) {
+  HdKernel *k;
+  Open("sm=90,cuModuleLoadDataEx@1=218");
+  EXPECT_EQ(hd_module_kernel(module, "add", gpu, &k), HD_ERR_CUDA);
+  EXPECT_NE(
+      Why().find("kernel 'add' in PTX 7.8, which 'heddle compile --emit=ptx --target=sm_90 --kernel=add FILE' prints; "
+                 "the driver is of CUDA "),
+      std::string::npos)
+      << Why();
+  ExpectWell();
+  Close();
+  Cache();
+  Open("sm=90,cuModuleLoadDataEx@1=218");
+  EXPECT_EQ(hd_module_kernel(module, "add", gpu, &k), HD_ERR_CUDA);
+  const std::string said = Why(), before = "which is left in '";
+  size_t from = said.find(before) + before.size();
+  ASSERT_GT(from, before.size()) << said;
+  const std::string path = said.substr(from, said.find('\'', from) - from);
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_NE(text.find(".entry hd_add("), std::string::npos) << path;
+  EXPECT_EQ(text.find('\0'), std::string::npos);
+  int64_t whole = -1;
+  auto none = [](void *, const char *, const char *) { return ADD_FAILURE(), true; };
+  EXPECT_EQ(hd_cache_verify(ctx, none, nullptr, &whole), HD_OK); // it is no entry of the cache
+  EXPECT_EQ(whole, 1) << "the source";
+  ASSERT_EQ(hd_cache_clear(ctx, &whole), HD_OK);
+  EXPECT_FALSE(std::filesystem::exists(path)) << "cleared with the cache";
   ExpectWell();
 }
 

@@ -120,7 +120,7 @@ TEST_P(Pools, AreFullWithFiguresAndWorkAgain) {
   EXPECT_NE(Why().find("hd_array_new_on: cuda:0: "), std::string::npos) << Why();
   EXPECT_NE(Why().find("asked for 600 KiB; free "), std::string::npos) << Why();
   EXPECT_NE(Why().find(" of 1 MiB; this context's arrays hold 6"), std::string::npos) << Why();
-  EXPECT_NE(Why().find(" are kept for reuse"), std::string::npos) << Why();
+  EXPECT_NE(Why().find(" are kept for reuse; the largest: 1 of 6"), std::string::npos) << Why();
   // What a stream has yet to let go is waited for before the device counts as full.
   ASSERT_EQ(hd_array_clear(stream, a), HD_OK);
   ASSERT_EQ(hd_array_free_on(stream, &arrays[0]), HD_OK);
@@ -128,6 +128,23 @@ TEST_P(Pools, AreFullWithFiguresAndWorkAgain) {
   ASSERT_EQ(hd_array_free_on(stream, &b), HD_OK);
   int64_t huge = INT64_C(1) << 60;
   EXPECT_EQ(hd_array_new(ctx, gpu, hd_type_scalar(HD_U8), 1, &huge, &b), HD_ERR_NOMEM);
+}
+
+TEST_P(Pools, NameTheLargestBlocksWhenTheyAreFull) {
+  Open(With("mem=64M").c_str());
+  HdArray b;
+  for (int64_t kib : {64, 8192, 1024, 8192, 64, 64, 2048, 128, 64}) New(gpu, {kib << 8});
+  EXPECT_EQ(NewOn(stream, 12 << 20, &b), HD_ERR_NOMEM);
+  EXPECT_NE(Why().find("; the largest: 2 of 8 MiB, 1 of 2 MiB, 1 of 1 MiB, 1 of 128 KiB; the newest is of 64 KiB;"),
+            std::string::npos)
+      << Why();
+  hd_array_free(ctx, &arrays[8]); // the newest, one in between, and the oldest
+  hd_array_free(ctx, &arrays[1]);
+  hd_array_free(ctx, &arrays[0]);
+  EXPECT_EQ(NewOn(stream, 15 << 20, &b), HD_ERR_NOMEM);
+  EXPECT_NE(Why().find("; the largest: 1 of 8 MiB, 1 of 2 MiB, 1 of 1 MiB, 1 of 128 KiB; the newest is of 128 KiB;"),
+            std::string::npos)
+      << Why();
 }
 
 TEST_P(Pools, SayWhatTheyCannotTake) {
