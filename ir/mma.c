@@ -2,9 +2,9 @@
 #include "ir/mma.h"
 
 static const IrMma shapes[] = {
-    {"m16n8k16", IR_F16, IR_F32, 16, 8, 16, 8, 4, 4},
-    {"m16n8k16", IR_BF16, IR_F32, 16, 8, 16, 8, 4, 4},
-    {"m8n8k4", IR_F64, IR_F64, 8, 8, 4, 1, 1, 2},
+    {"m16n8k16", IR_F16, IR_F32, 16, 8, 16, 8, 4, 4, IR_UNIT_mma},
+    {"m16n8k16", IR_BF16, IR_F32, 16, 8, 16, 8, 4, 4, IR_UNIT_dmma},
+    {"m8n8k4", IR_F64, IR_F64, 8, 8, 4, 1, 1, 2, IR_UNIT_dmma},
 };
 enum { NSHAPES = sizeof shapes / sizeof *shapes };
 

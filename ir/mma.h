@@ -11,7 +11,7 @@
 #ifndef IR_MMA_H
 #define IR_MMA_H
 
-#include "ir/ir_type.h"
+#include "ir/ir.h"
 HD_BEGIN_DECLS
 
 typedef struct IrMma {
@@ -19,6 +19,7 @@ typedef struct IrMma {
   IrKind      in, sum;   /* of A and B; of C           */
   uint32_t    m, n, k;
   uint32_t    a, b, c;   /* parts of a thread          */
+  IrUnit      unit;      /* that does it               */
 } IrMma;
 
 enum { IR_MMA_MOST_C = 4, IR_MMA_MOST_K = 16 };

@@ -410,7 +410,7 @@ static bool parse_imm(Parser *p, Tail *t) { return parse_count(p, "a number", 0,
 static bool parse_unit(Parser *p, Tail *t) {
   for (t->imm = 0; t->imm < IR_NUNITS; t->imm++)
     if (accept_word(p, hdir_unit_names[t->imm])) return true;
-  return unexpected(p, "a unit, mma or tex");
+  return unexpected(p, "a unit, mma, tex or dmma");
 }
 
 /* assert %c, "text"; check %c, %i, %n, "text" */

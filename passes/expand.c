@@ -1,11 +1,12 @@
 /* passes/expand.c -- a product of matrices by 32 neighbours (op mma) becomes shuffles and chains of fma.
  *
  * A thread's row of A lies in the four threads that it is one of, its columns of B in four others each; halves travel in pairs.
- * The chains are those that the op is defined by (ir/mma.h), so every bit stays.
+ * The chains are those that the op is defined by (ir/mma.h), so every bit stays. What a unit of the target does
+ * (OptContext.units) stays as it is in a fast kernel.
  *
  * needs   a kernel without calls (inline): functions leave it to whatever calls them
  * keeps   every result bit, except NaN payloads
- * breaks  mma is gone        cost    linear
+ * breaks  nothing            cost    linear
  */
 #include "ir/mma.h"
 #include "passes/passes.h"
@@ -71,11 +72,18 @@ static IrValue *emit_product(OptRebuild *rb, const IrMma *s, IrValue *x, IrValue
   return hdir_make(b, z->type, sum);
 }
 
+static const IrMma *shape_of(const IrInst *i) {
+  return hdir_mma_of(i->args[0]->type, i->args[1]->type, i->args[2]->type);
+}
+
+static bool needs_work(const IrInst *i, uint32_t units) { return i->op == IR_mma && !(units >> shape_of(i)->unit & 1); }
+
 static bool visit(OptRebuild *rb, IrInst *i) {
-  if (i->op != IR_mma) return false;
+  const uint32_t *units = rb->self;
+  if (!needs_work(i, *units)) return false;
   IrValue *x[3];
   for (uint32_t k = 0; k < 3; k++) x[k] = hdopt_get(rb, i->args[k]);
-  hdopt_set(rb, i->res[0], emit_product(rb, hdir_mma_of(x[0]->type, x[1]->type, x[2]->type), x[0], x[1], x[2]));
+  hdopt_set(rb, i->res[0], emit_product(rb, shape_of(i), x[0], x[1], x[2]));
   return true;
 }
 
@@ -83,10 +91,11 @@ static const OptHooks hooks = {.visit = visit};
 
 bool hdopt_expand(IrFunc *fn, OptContext *cx) {
   bool any = false;
+  uint32_t units = fn->fast ? cx->units : 0;
   if (!fn->is_kernel) return false;
-  for (const IrInst *i = fn->body->first; i && !any; i = hdir_inst_next(i)) any = i->op == IR_mma;
+  for (const IrInst *i = fn->body->first; i && !any; i = hdir_inst_next(i)) any = needs_work(i, units);
   if (!any) return false;
-  OptRebuild rb = {.hooks = &hooks};
+  OptRebuild rb = {.hooks = &hooks, .self = &units};
   hdopt_rebuild(&rb, fn, cx->scratch);
   return true;
 }

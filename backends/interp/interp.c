@@ -162,7 +162,7 @@ static HdStatus run_row(const InterpLaunch *launch, Arena *a, HdError *err) {
   uint32_t group = launch->kernel->group ? (uint32_t)launch->kernel->group : 1;
   uint32_t n = hdir_is_split(launch->kernel) ? 1 : group, inner = (uint32_t)launch->ndim - 1;
   InterpThread *t = HDB_NEW_N(a, InterpThread, n);
-  uint64_t *scratch = HDB_NEW_N(a, uint64_t, (size_t)n * IR_MMA_MOST_C);
+  uint64_t *scratch = HDB_NEW_N(a, uint64_t, IR_MMA_MOST_C *(size_t)n);
   uint32_t *offset = HDB_NEW_N(a, uint32_t, launch->kernel->body->nparams + 1);
   hdir_args_layout(launch->kernel, offset);
   for (uint32_t k = 0; k < n; k++) {

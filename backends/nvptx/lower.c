@@ -74,8 +74,18 @@ const char *hdptx_tid(PtxLower *g, int32_t k) {
 
 /* --- what the launch gives --- */
 
+const char *hdptx_param_part(PtxLower *g, const IrValue *v, uint32_t k) {
+  uint32_t at = g->place[v->id];
+  if (at == UINT32_MAX) hdptx_fail(g, v->def, HD_ERR_COMPILE, "a composite value that is no parameter");
+  return scalar_param(g, hdir_part(v->type, k), at == UINT32_MAX ? 0 : at + hdir_part_offset(v->type, k));
+}
+
 static void extract(PtxLower *g, const IrInst *i) {
   const IrValue *res = i->res[0];
+  if (i->args[0]->def && i->args[0]->def->op == IR_mma) {
+    hdptx_set(g, res, hdptx_mma_part(g, i->args[0], (uint32_t)i->imm));
+    return;
+  }
   if (g->place[i->args[0]->id] == UINT32_MAX) {
     hdptx_fail(g, i, HD_ERR_COMPILE, "a composite value that is no parameter");
     return;

@@ -9,7 +9,7 @@
  *     lower_mem.c   addresses, loads, stores        lower_atomic.c  atomics
  *     lower_approx.c the hardware's approximations
  *     lower_report.c assert, check, print              lower_group.c   shared memory, barriers, shuffles
- *     lower_tex.c   texture units
+ *     lower_tex.c   texture units                   lower_mma.c     products of matrices by units
  *     ptx_text.c    text, constants, declarations
  */
 #ifndef NVPTX_LOWER_H
@@ -129,6 +129,9 @@ void hdptx_report(PtxLower *g, const IrInst *i); /* lower_report.c */
 void hdptx_group_id(PtxLower *g, const IrInst *i); /* lower_group.c: ltid, gid, gdim */
 void hdptx_shared(PtxLower *g, const IrInst *i);
 void hdptx_group(PtxLower *g, const IrInst *i);  /* what all threads run together */
+void hdptx_mma(PtxLower *g, const IrInst *i);    /* lower_mma.c */
+const char *hdptx_mma_part(PtxLower *g, const IrValue *v, uint32_t k); /* of a product */
+const char *hdptx_param_part(PtxLower *g, const IrValue *v, uint32_t k); /* lower.c: a scalar of a composite parameter */
 
 HD_END_DECLS
 #endif

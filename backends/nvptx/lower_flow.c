@@ -152,6 +152,7 @@ static void lower_inst(PtxLower *g, const IrInst *i) {
   case IR_elem: hdptx_elem(g, i); return;
   case IR_load: hdptx_load(g, i); return;
   case IR_store: hdptx_store(g, i); return;
+  case IR_make: return; /* for a product of matrices, which looks through it */
   case IR_extract: hdptx_launch_inst(g, i); return;
   case IR_tex: hdptx_tex(g, i); return;
   case IR_ltid:

@@ -63,6 +63,7 @@ void hdptx_group(PtxLower *g, const IrInst *i) {
     hdptx_line(g, "call void @llvm.nvvm.barrier0()");
     break;
   case IR_shuffle: shuffle(g, i); break;
+  case IR_mma: hdptx_mma(g, i); break;
   default:
     hdptx_set(g, i->res[0],
               hdptx_call(g, "i32", "llvm.nvvm.vote.ballot.sync", "i32, i1", "i32 -1, i1 %s", hdptx_get(g, i->args[0])));

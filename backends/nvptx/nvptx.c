@@ -11,13 +11,20 @@ static double now_ms(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Our own passes have done the work; what is left is what printing makes twice (address sums), and the loops that
- * lower_rounds.c marks, alone. LLVM's selection for NVPTX brings its own passes over addresses. */
+/* Our own passes have done the work; what is left is what printing makes twice (address sums), the loops that lower_rounds.c
+ * marks, alone, and which pairs of halves for a product of matrices can be loaded at once. LLVM's selection for NVPTX brings
+ * its own passes over addresses. */
+#define SUMS "early-cse"
+#define ROUNDS                                                                                                         \
+  "loop-simplify,lcssa,loop(loop-rotate),"                                                                             \
+  "loop-unroll<no-partial;no-runtime;no-peeling;no-profile-peeling;no-upperbound>,early-cse"
+#define PAIRS "infer-alignment"
 static const char *passes_of(int32_t opt_level, const char *llvm) {
   if (opt_level <= 0) return NULL;
-  if (!strstr(llvm, "!llvm.loop")) return "function(early-cse)";
-  return "function(early-cse,loop-simplify,lcssa,loop(loop-rotate),"
-         "loop-unroll<no-partial;no-runtime;no-peeling;no-profile-peeling;no-upperbound>,early-cse)";
+  bool rounds = strstr(llvm, "!llvm.loop");
+  if (strstr(llvm, "@llvm.nvvm.mma."))
+    return rounds ? "function(" SUMS "," ROUNDS "," PAIRS ")" : "function(" SUMS "," PAIRS ")";
+  return rounds ? "function(" SUMS "," ROUNDS ")" : "function(" SUMS ")";
 }
 
 /* LLVM ends the process on a target that it does not know. 22 knows all of ours, 19 those up to sm_90, whose code newer

@@ -1,7 +1,7 @@
 /* backends/nvptx/ptx_target.c -- the GPUs that code is made for.
  *
  * With each stands the oldest PTX version that knows it and what is used of it: every driver that knows the GPU then accepts
- * the text (sm_75 and tanh are PTX 6.3 and 7.0; the oldest driver that is supported knows 7.4).
+ * the text (sm_75, its mma and tanh are PTX 6.3, 6.5 and 7.0; the oldest driver that is supported knows 7.4).
  */
 #include "backends/nvptx/nvptx.h"
 
@@ -33,4 +33,6 @@ HdStatus hdptx_target(const char *name, Arena *a, HdError *err, PtxTarget *out) 
                   "wanted sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_103 or sm_120");
 }
 
-uint32_t hdptx_units(const PtxTarget *target) { return 1u << IR_UNIT_tex | (target->sm >= 75 ? 1u << IR_UNIT_mma : 0); }
+uint32_t hdptx_units(const PtxTarget *target) {
+  return 1u << IR_UNIT_tex | (target->sm >= 75 ? 1u << IR_UNIT_mma : 0) | (target->sm >= 80 ? 1u << IR_UNIT_dmma : 0);
+}

@@ -214,9 +214,21 @@ bool hdfe_needs_group(FeLower *L, FeSpan span, const char *what) {
 }
 
 static FeEx core_has(FeLower *L, const CoreRow *r, FeExpr *e) {
+  IrUnit unit = (IrUnit)r->op;
   if (e->nargs) return wrong_count(L, e, "no arguments");
+  if (e->callee->nargs > (unit == IR_UNIT_mma)) {
+    const char *wanted = unit == IR_UNIT_mma ? "one type: has_mma<f16>()" : "no types";
+    hdfe_error(L, e->span, FE_D_type_arguments, e->name, wanted, e->callee->nargs);
+    return hdfe_ex_error();
+  }
+  if (e->callee->nargs) { /* of matrices of this type */
+    const IrType *t = hdfe_type(L, e->callee->args[0]);
+    if (!t) return hdfe_ex_error();
+    if (t->kind != IR_F16 && t->kind != IR_BF16 && t->kind != IR_F64) return hdfe_ex(hdir_const_bool(L->b->fn, false));
+    unit = t->kind == IR_F16 ? IR_UNIT_mma : IR_UNIT_dmma;
+  }
   hdfe_at(L, e->span);
-  return hdfe_ex(hdir_has(L->b, (IrUnit)r->op));
+  return hdfe_ex(hdir_has(L->b, unit));
 }
 
 static FeEx core_group(FeLower *L, const CoreRow *r, FeExpr *e) {
