@@ -2,51 +2,17 @@
 // find (bodies.h), touching and odd ones, and the same bits everywhere.
 #include <cstdint>
 
-#include "bodies.h"
+#include "convex_kinds.h"
 
 namespace {
 
-const char kMake[] =
-    "fn made(i32 kind, f32 r[16]) -> Convex {\n"
-    "  let p = vec3(r[0], r[1], r[2]); let t = transform(p, normalize(quat(r[3], r[4], r[5], r[6])));\n"
-    "  let a = vec3(r[7], r[8], r[9]); let b = vec3(r[10], r[11], r[12]); let s = abs(a);\n"
-    "  var c = convex_sphere(p, s.x);\n"
-    "  if (kind == 1) c = convex_capsule(p, a, s.y);\n"
-    "  if (kind == 2) c = convex_box(t, s);\n"
-    "  if (kind == 3) c = convex_cylinder(t, s.x, s.y);\n"
-    "  if (kind == 4) c = convex_cone(t, s.x, s.y);\n"
-    "  if (kind == 5) c = convex_ellipsoid(t, s);\n"
-    "  if (kind == 6) c = convex_triangle(p, a, b);\n"
-    "  if (kind == 7) c = convex_hull(t, 3, 12);\n"
-    "  if (kind == 8) { c = convex_box(t, s / 2); c.round = abs(r[13]); }\n"
-    "  return c;\n"
-    "}\n"
-    "struct Numbers { f32 r[16]; }\n"
+const std::string kKernel =
+    std::string(kMake) +
     "kernel k(i32 ka[], i32 kb[], Numbers a[], Numbers b[], vec3 hulls[], f32 d[], vec3 at[], vec3 normal[]) {\n"
     "  let i = tid(); var x = vec3(0); var n = x; d[i] = convex_contact(made(ka[i], a[i].r), made(kb[i], b[i].r), "
     "hulls, x, n);\n"
     "  at[i] = x; normal[i] = n;\n"
     "}\n";
-constexpr int kKinds = 9;
-
-Body Make(int kind, const float *r, const std::vector<float> &hulls) {
-  V p = {r[0], r[1], r[2]}, a = {r[7], r[8], r[9]}, b = {r[10], r[11], r[12]};
-  V s = {std::fabs(a.x), std::fabs(a.y), std::fabs(a.z)};
-  Pose t = MakePose(p, r[3], r[4], r[5], r[6]);
-  std::vector<V> corners;
-  for (int i = 3; i < 15; i++) corners.push_back({hulls[3 * i], hulls[3 * i + 1], hulls[3 * i + 2]});
-  switch (kind) {
-  case 0: return Ball(p, s.x);
-  case 1: return Rounded(HullOf({p, a}), s.y);
-  case 2: return Placed(t, Box(s));
-  case 3: return Placed(t, Cylinder(s.x, s.y));
-  case 4: return Placed(t, Cone(s.x, s.y));
-  case 5: return Placed(t, Ellipsoid(s));
-  case 6: return HullOf({p, a, b});
-  case 7: return Placed(t, HullOf(corners));
-  default: return Rounded(Placed(t, Box(s * 0.5)), std::fabs(r[13]));
-  }
-}
 
 class Convex : public Geometry {
 protected:
@@ -68,7 +34,7 @@ protected:
 TEST_F(Convex, ContactsHaveTheGreatestGapAndLieOnBothSurfaces) {
   constexpr int n = 648;
   Random(n, 0.8);
-  Program p(machine_, kMake, machine_.cpu);
+  Program p(machine_, kKernel, machine_.cpu);
   p.Run(n, ka, kb, a, b, hulls, d, at, normal);
   int deep = 0;
   for (int i = 0; i < n; i++) {
@@ -92,7 +58,7 @@ TEST_F(Convex, TouchingShapesAreAsFarApartAsTheyWereMoved) {
   constexpr int n = 3240;
   const float wants[] = {1e-2f, -1e-2f, 1e-3f, -1e-3f, 1e-4f, -1e-4f, 1e-5f, -1e-5f, 0};
   Random(n, 0.8);
-  Program p(machine_, kMake, machine_.cpu);
+  Program p(machine_, kKernel, machine_.cpu);
   p.Run(n, ka, kb, a, b, hulls, d, at, normal);
   std::vector<float> first = normal;
   std::vector<int> which;
@@ -147,7 +113,7 @@ TEST_F(Convex, OddShapesHaveAnswersThatAreTheSameEverywhere) {
   }
   const int n = static_cast<int>(ka.size());
   Room(n);
-  Everywhere::It().Run(kMake, n, ka, kb, a, b, hulls, d, at, normal);
+  Everywhere::It().Run(kKernel, n, ka, kb, a, b, hulls, d, at, normal);
   for (int i = 0; i < finite; i++) {
     ASSERT_TRUE(std::isfinite(d[i])) << i << ", kinds " << ka[i] << " " << kb[i];
     ASSERT_NEAR(Length(At(normal, i)), 1, 1e-4) << i << ", kinds " << ka[i] << " " << kb[i];
@@ -171,7 +137,7 @@ TEST_F(Convex, BoxesInLineAreAsFarApartAsTheyAre) {
   }
   const int n = static_cast<int>(ka.size());
   Room(n);
-  Program p(machine_, kMake, machine_.cpu);
+  Program p(machine_, kKernel, machine_.cpu);
   p.Run(n, ka, kb, a, b, hulls, d, at, normal);
   for (int i = 0; i < n; i++) {
     EXPECT_NEAR(d[i], dy[i % 6] - 2, 1e-5) << i;
