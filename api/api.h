@@ -80,6 +80,8 @@ HdStatus    hdapi_keeping(const HdStream *stream);
 
 /* --- arrays --- */
 bool        hdapi_type_valid(HdType t);
+/* Checks, and what the runtime knows it as. */
+HdStatus    hdapi_array_view(HdContext *ctx, const HdArray *a, const char *arg, RtView *out);
 /* "f32[1024, 3]" */
 const char *hdapi_shape_text(HdType type, int32_t ndim, const int64_t length[], char *out, size_t size);
 

@@ -421,6 +421,12 @@ static RtView view_of(HdContext *ctx, const HdArray *a) {
   return v;
 }
 
+HdStatus hdapi_array_view(HdContext *ctx, const HdArray *a, const char *arg, RtView *out) {
+  HD_TRY(check_array(ctx, a, arg));
+  *out = view_of(ctx, a);
+  return HD_OK;
+}
+
 static bool same_shape(const HdArray *a, const HdArray *b) {
   if (a->ndim != b->ndim) return false;
   for (int32_t k = 0; k < a->ndim; k++)

@@ -18,6 +18,7 @@ struct HdTexture {
   int32_t size[3], wrap[3];
   int32_t first[MOST_LEVELS + 1]; /* words */
   HdArray words, level_first;     /* u32, i32 */
+  HdImage *image;                 /* for the texture units of a GPU; NULL: they are not asked */
   HdModule *module;               /* opened when levels are first made */
   HdKernel *mip;
 };
@@ -114,11 +115,23 @@ static HdStatus lay_out(HdTexture *t, int32_t ndim, const int64_t size[]) {
 
 /* --- texels --- */
 
-/* A level's bytes between the host and the texture. */
+static HdStatus slice(HdTexture *t, int32_t level, HdArray *out) {
+  return hd_array_slice(t->ctx, t->words, 0, t->first[level], t->first[level] + level_words(t, level), 1, out);
+}
+
+/* A level goes from the words to the image, if there is one. */
+static HdStatus to_image(HdTexture *t, int32_t level) {
+  HdArray part;
+  if (!t->image) return HD_OK;
+  HD_TRY(slice(t, level, &part));
+  return hd_image_write(t->stream, t->image, level, part);
+}
+
+/* A level's bytes between the host and the words. */
 static HdStatus transfer(HdTexture *t, int32_t level, const void *from, void *to) {
   HdArray part;
   HostView view;
-  HD_TRY(hd_array_slice(t->ctx, t->words, 0, t->first[level], t->first[level] + level_words(t, level), 1, &part));
+  HD_TRY(slice(t, level, &part));
   HD_TRY(hdhost_view(t->ctx, t->stream, part, &view));
   if (from) memcpy(view.data, from, (size_t)level_bytes(t, level));
   if (to) memcpy(to, view.data, (size_t)level_bytes(t, level));
@@ -138,7 +151,9 @@ static HdStatus check_level(HdTexture *t, const char *call, int32_t level, const
 HdStatus hd_texture_write(HdTexture *t, int32_t level, const void *texels) {
   if (!t) return HD_ERR_ARG;
   HD_TRY(check_level(t, "hd_texture_write", level, texels));
-  return transfer(t, level, texels, NULL);
+  HD_TRY(transfer(t, level, texels, NULL));
+  HD_TRY(to_image(t, level));
+  return t->image ? hd_stream_wait(t->stream) : HD_OK;
 }
 
 HdStatus hd_texture_read(HdTexture *t, int32_t level, void *texels) {
@@ -166,7 +181,10 @@ static HdStatus make_levels(HdTexture *t, int32_t from) {
     HD_TRY(hdhost_load(t->ctx, "texture/mip.hd", hdtex_source("mip"), t->words.device, names, &t->module, kernel));
     t->mip = kernel[0];
   }
-  for (int32_t l = from; l < t->levels; l++) HD_TRY(make_level(t, l));
+  for (int32_t l = from; l < t->levels; l++) {
+    HD_TRY(make_level(t, l));
+    HD_TRY(to_image(t, l));
+  }
   return HD_OK;
 }
 
@@ -194,6 +212,28 @@ static HdStatus fill(HdTexture *t, const void *texels) {
   return hd_stream_wait(t->stream);
 }
 
+/* Without memory for a second copy of the texels units are not asked. */
+static HdStatus make_image(HdTexture *t) {
+  const HdTextureOptions *o = &t->options;
+  HdImageOptions is = {.scalar = o->format == HD_TEXTURE_F32   ? HD_F32
+                                 : o->format == HD_TEXTURE_F16 ? HD_F16
+                                                               : HD_U8,
+                       .channels = o->channels,
+                       .ndim = t->ndim,
+                       .levels = t->levels,
+                       .linear = o->filter == HD_TEXTURE_LINEAR,
+                       .linear_levels = o->mip_filter == HD_TEXTURE_LINEAR};
+  if (t->levels == 0 || o->no_units) return HD_OK;
+  memcpy(is.size, t->size, sizeof is.size);
+  memcpy(is.wrap, t->wrap, sizeof is.wrap);
+  memcpy(is.border, o->border, sizeof is.border);
+  HdStatus status = hd_image_new(t->ctx, t->words.device, &is, &t->image);
+  if (status == HD_ERR_NOMEM && t->words.device.kind == HD_DEVICE_CUDA) return HD_OK;
+  HD_TRY(status);
+  for (int32_t l = 0; t->image && l < t->levels; l++) HD_TRY(to_image(t, l));
+  return t->image ? hd_stream_wait(t->stream) : HD_OK;
+}
+
 HdStatus hd_texture_new(HdContext *ctx, HdStream *stream, const HdTextureOptions *options, int32_t ndim,
                         const int64_t size[], const void *texels, HdTexture **out) {
   const char *call = "hd_texture_new";
@@ -209,6 +249,7 @@ HdStatus hd_texture_new(HdContext *ctx, HdStream *stream, const HdTextureOptions
   t->options = *options;
   HdStatus status = lay_out(t, ndim, size);
   if (status == HD_OK) status = fill(t, texels);
+  if (status == HD_OK) status = make_image(t);
   if (status == HD_OK)
     *out = t;
   else
@@ -218,6 +259,7 @@ HdStatus hd_texture_new(HdContext *ctx, HdStream *stream, const HdTextureOptions
 
 void hd_texture_free(HdTexture *t) {
   if (!t) return;
+  hd_image_free(t->image);
   hd_module_free(t->module);
   hd_array_free(t->ctx, &t->words);
   hd_array_free(t->ctx, &t->level_first);
@@ -244,5 +286,6 @@ int32_t hd_texture_args(const HdTexture *t, HdArg args[]) {
   args[7] = hd_arg_i32((int32_t)t->options.filter);
   args[8] = hd_arg_i32((int32_t)t->options.mip_filter);
   args[9] = hdhost_vec(4, t->options.border);
+  args[10] = hd_arg_u64(hd_image_object(t->image));
   return HD_TEXTURE_ARGS;
 }

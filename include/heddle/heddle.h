@@ -9,6 +9,7 @@
 #include "heddle/device.h"
 #include "heddle/event.h"
 #include "heddle/graph.h"
+#include "heddle/image.h"
 #include "heddle/launch.h"
 #include "heddle/module.h"
 #include "heddle/status.h"

@@ -42,9 +42,11 @@ typedef struct HdTextureOptions {
   int32_t         given;      /* levels whose texels are given, one behind the other; the rest are made as
                                  by hd_texture_make_levels                                        */
   float           border[4];  /* of the channels, whatever the format can hold                    */
+  bool            no_units;   /* do not keep a second copy of the texels for a GPU's texture units,
+                                 which fast kernels ask                                           */
 } HdTextureOptions;
 #define HD_TEXTURE_OPTIONS_INIT                                                                                        \
-  { HD_TEXTURE_F32, 1, {HD_TEXTURE_CLAMP, HD_TEXTURE_CLAMP, HD_TEXTURE_CLAMP}, HD_TEXTURE_LINEAR, HD_TEXTURE_NEAREST, 1, 1, {0, 0, 0, 0} }
+  { HD_TEXTURE_F32, 1, {HD_TEXTURE_CLAMP, HD_TEXTURE_CLAMP, HD_TEXTURE_CLAMP}, HD_TEXTURE_LINEAR, HD_TEXTURE_NEAREST, 1, 1, {0, 0, 0, 0}, false }
 
 /* Make a texture of size[0..ndim) texels: its width, then height, then depth, for ndim from 1 to 3. Level l has max(1, n >> l) texels
  * along an axis of n; the last one that there can be is a single texel. A size of 0 makes a texture without texels or levels, which is its
@@ -77,7 +79,7 @@ HD_API HdStatus hd_texture_read(HdTexture *t, int32_t level, void *texels);
 HD_API HdStatus hd_texture_make_levels(HdTexture *t);
 
 /* The texture as the arguments for a parameter of its type: HD_TEXTURE_ARGS of them, which is what it returns. Lent until the end. */
-#define HD_TEXTURE_ARGS 10
+#define HD_TEXTURE_ARGS 11
 HD_API int32_t  hd_texture_args(const HdTexture *t, HdArg args[]);
 
 HD_END_DECLS

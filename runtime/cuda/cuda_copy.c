@@ -136,6 +136,7 @@ HdStatus hdcu_copy(CudaDevice *d, CuStream stream, CudaStage *stage, const RtVie
                    HdError *err) {
   bool staged = false;
   RtView f = *from, t = *to;
+  if (to->image) return hdcu_image_copy(d, stream, from, to, err);
   HD_TRY(check_places(d, from, to, err));
   hdcu_face_forward(&f, &t);
   if (stage) HD_TRY(hdcu_stage_copy(d, stream, stage, &f, &t, err, &staged));

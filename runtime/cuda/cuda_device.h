@@ -214,6 +214,33 @@ HdStatus hdcu_graph_launch(CudaDevice *d, CudaGraph *g, const CudaOrder *order, 
 /* All of it was given to the stream, and taken from its records. */
 CuResult hdcu_graph_done(CudaDevice *d, CudaGraph *g, const CudaOrder *order);
 
+/* --- images (cuda_image.c) --- */
+
+/* What an image is to be; wraps are the driver's numbers. */
+typedef struct CudaTexels {
+  HdScalar scalar; /* HD_F32, HD_F16 or HD_U8, which is read as 0 to 1 */
+  int32_t  channels, ndim, levels;
+  int32_t  size[3], wrap[3];
+  bool     linear, linear_levels;
+  float    border[4];
+} CudaTexels;
+
+enum { CUDA_LEVELS = 16 };
+typedef struct CudaImage {
+  CudaDevice *of;
+  CudaTexels  is;
+  CuMipmap    levels;
+  CuArray     level[CUDA_LEVELS];
+  uint64_t    object;
+} CudaImage;
+
+/* *out is NULL where the device's units cannot do it: its size, or a border that texels of its kind cannot have. */
+HdStatus hdcu_image_new(CudaDevice *d, const CudaTexels *is, HdError *err, CudaImage **out);
+void     hdcu_image_free(CudaImage *i); /* NULL is fine */
+RtView   hdcu_image_view(const CudaImage *i, int32_t level); /* its texels, z, y, x */
+/* Dense memory of the device to such a view; between enter and leave. */
+HdStatus hdcu_image_copy(CudaDevice *d, CuStream stream, const RtView *from, const RtView *to, HdError *err);
+
 /* --- copies (cuda_copy.c); between enter and leave --- */
 /* `stage` is of the stream; NULL: pageable memory goes to the driver as it is. */
 HdStatus hdcu_copy(CudaDevice *d, CuStream stream, CudaStage *stage, const RtView *from, const RtView *to, HdError *err);

@@ -19,6 +19,8 @@ typedef struct CuEventOf    *CuEvent;
 typedef struct CuModuleOf   *CuModule;
 typedef struct CuFunctionOf *CuFunction;
 typedef struct CuMemPoolOf  *CuMemPool;
+typedef struct CuArrayOf    *CuArray; /* texels, with no address  */
+typedef struct CuMipmapOf   *CuMipmap; /* an array for each level  */
 typedef struct CuGraphOf     *CuGraph;
 typedef struct CuGraphNodeOf *CuGraphNode;
 typedef struct CuGraphExecOf *CuGraphExec;
@@ -28,8 +30,14 @@ typedef struct CuUuid {
 } CuUuid;
 
 typedef enum CuAttribute {
+  CU_TEXTURE3D_WIDTH = 24,
+  CU_TEXTURE3D_HEIGHT = 25,
+  CU_TEXTURE3D_DEPTH = 26,
+  CU_TEXTURE2D_LEVELS_WIDTH = 73,
+  CU_TEXTURE2D_LEVELS_HEIGHT = 74,
   CU_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_TEXTURE1D_LEVELS_WIDTH = 77,
   CU_MEMORY_POOLS_SUPPORTED = 115,
 } CuAttribute;
 
@@ -74,7 +82,7 @@ typedef struct CuKernelNode {
 } CuKernelNode;
 enum { CU_CAPTURE_THREAD_LOCAL = 1 };
 
-enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 };
+enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2, CU_MEMORY_ARRAY = 3 };
 
 typedef struct CuCopy2D {
   size_t      from_x, from_y;
@@ -91,6 +99,56 @@ typedef struct CuCopy2D {
   size_t      to_pitch;
   size_t      width, height; /* bytes, rows */
 } CuCopy2D;
+
+/* CUDA_MEMCPY3D; of an array neither address nor pitch is looked at */
+typedef struct CuCopy3D {
+  size_t      from_x, from_y, from_z, from_level;
+  unsigned    from_kind;
+  const void *from_host;
+  CuPtr       from_device;
+  CuArray     from_array;
+  void       *reserved0;
+  size_t      from_pitch, from_height;
+  size_t      to_x, to_y, to_z, to_level;
+  unsigned    to_kind;
+  void       *to_host;
+  CuPtr       to_device;
+  CuArray     to_array;
+  void       *reserved1;
+  size_t      to_pitch, to_height;
+  size_t      width, height, depth; /* bytes, rows, slices */
+} CuCopy3D;
+
+/* CUDA_ARRAY3D_DESCRIPTOR */
+typedef struct CuArrayShape {
+  size_t   width, height, depth; /* in texels; 0 along axes that there are not */
+  int      format;
+  unsigned channels, flags;
+} CuArrayShape;
+enum { CU_FORMAT_U8 = 0x01, CU_FORMAT_F16 = 0x10, CU_FORMAT_F32 = 0x20 };
+
+/* CUDA_RESOURCE_DESC */
+typedef struct CuResource {
+  int kind;
+  union {
+    CuMipmap levels;
+    int      room[32];
+  } of;
+  unsigned flags;
+} CuResource;
+enum { CU_RESOURCE_LEVELS = 1 };
+
+/* CUDA_TEXTURE_DESC */
+typedef struct CuTextureShape {
+  int      wrap[3]; /* 0 repeat, 1 clamp, 2 mirror, 3 border */
+  int      linear;
+  unsigned flags, anisotropy;
+  int      linear_levels;
+  float    bias, least, most; /* of levels */
+  float    border[4];
+  int      reserved[12];
+} CuTextureShape;
+enum { CU_TEXTURE_NORMALIZED = 2, CU_TEXTURE_EXACT_LEVELS = 32 }; /* no tricks between levels */
 
 /* What the system shows of the driver beside its codes, read before it is opened. */
 typedef struct CuEvidence {

@@ -44,7 +44,7 @@
   X(hd_hash_grid_build) X(hd_dense_grid_new) X(hd_dense_grid_free) X(hd_mesh_data_load) X(hd_mesh_data_read)           \
   X(hd_mesh_data_free) X(hd_mesh_data_save) X(hd_mesh_distances) X(hd_surface_new) X(hd_surface_free)                  \
   X(hd_surface_extract) X(hd_volume_load) X(hd_volume_read) X(hd_volume_free) X(hd_volume_new) X(hd_volume_save)       \
-  X(hd_graph_begin) X(hd_graph_end) X(hd_graph_free) X(hd_graph_launch) X(hd_graph_set_args) X(hd_launch)              \
+  X(hd_image_new) X(hd_image_free) X(hd_image_write) X(hd_graph_begin) X(hd_graph_end) X(hd_graph_free) X(hd_graph_launch) X(hd_graph_set_args) X(hd_launch)              \
   X(hd_module_load_file) X(hd_module_load_source) X(hd_module_load_ir) X(hd_module_free) X(hd_module_struct)           \
   X(hd_module_kernel) X(hd_module_emit) X(hd_module_compile) X(hd_sim_particles_new) X(hd_sim_particles_free)          \
   X(hd_sim_particles_step) X(hd_sim_particles_energy) X(hd_sim_cloth_new) X(hd_sim_cloth_free) X(hd_sim_cloth_pin)     \
@@ -56,7 +56,7 @@
   X(hd_texture_new) X(hd_texture_free) X(hd_texture_write) X(hd_texture_read) X(hd_texture_make_levels)
 
 #define HANDLES(X)                                                                                                     \
-  X(HdContext) X(HdStream) X(HdModule) X(HdKernel) X(HdEvent) X(HdGraph) X(HdBuilder) X(HdIrValue) X(HdAlgorithms)     \
+  X(HdContext) X(HdStream) X(HdModule) X(HdKernel) X(HdEvent) X(HdGraph) X(HdImage) X(HdBuilder) X(HdIrValue) X(HdAlgorithms)     \
   X(HdBvh) X(HdMesh) X(HdHashGrid) X(HdSurface) X(HdVolume) X(HdSparse) X(HdSimParticles) X(HdSimCloth)                \
   X(HdSimRender) X(HdTexture)
 // clang-format on

@@ -198,8 +198,8 @@ TEST(Streams, DoCopiesBetweenLaunches) {
   ASSERT_EQ(hdrt_stream_new(&d.d, true, &err, &s), HD_OK);
   std::vector<int> a(100), b(100);
   for (int i = 0; i < 100; i++) a[i] = i;
-  RtView va = {reinterpret_cast<char *>(a.data()), {100}, {1}, 1, 4, nullptr};
-  RtView vb = {reinterpret_cast<char *>(b.data()), {100}, {1}, 1, 4, nullptr};
+  RtView va = {reinterpret_cast<char *>(a.data()), {100}, {1}, 1, 4, nullptr, nullptr};
+  RtView vb = {reinterpret_cast<char *>(b.data()), {100}, {1}, 1, 4, nullptr, nullptr};
   hdrt_stream_copy(s, &va, &vb, &err);
   hdrt_stream_clear(s, &va, &err);
   RtFaultCopy none;

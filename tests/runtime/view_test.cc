@@ -39,7 +39,7 @@ struct Memory {
   Memory(Random &r, int ndim, const int64_t length[], uint32_t elem, int fill) {
     std::vector<int> order;
     for (int k = 0; k < ndim; k++) order.insert(order.begin() + r(k + 1), k);
-    view = {nullptr, {}, {}, ndim, elem, nullptr};
+    view = {nullptr, {}, {}, ndim, elem, nullptr, nullptr};
     int64_t step = 1 + r(2), low = 0;
     for (int k : order) {
       view.length[k] = length[k];
@@ -89,8 +89,8 @@ TEST(View, ClearsOnlyItsElements) {
 
 TEST(View, RepeatsAnElementOfStrideZero) {
   float x = 3, y[6] = {};
-  RtView from = {reinterpret_cast<char *>(&x), {2, 3}, {0, 0}, 2, 4, nullptr};
-  RtView to = {reinterpret_cast<char *>(y), {2, 3}, {3, 1}, 2, 4, nullptr};
+  RtView from = {reinterpret_cast<char *>(&x), {2, 3}, {0, 0}, 2, 4, nullptr, nullptr};
+  RtView to = {reinterpret_cast<char *>(y), {2, 3}, {3, 1}, 2, 4, nullptr, nullptr};
   hdrt_view_copy(&from, &to);
   for (float v : y) EXPECT_EQ(v, 3);
 }

@@ -39,7 +39,7 @@ class Place {
  public:
   Place(const char *device, int width, int threads) : width_(width) {
     setenv("HEDDLE_LIBCUDA", "tests/fakecuda/libfakecuda.so", 1);
-    setenv("HEDDLE_FAKECUDA", "sm=90,mem=1G", 1);
+    setenv("HEDDLE_FAKECUDA", "sm=90,mem=1G", 0);
     HdContextOptions o = HD_CONTEXT_OPTIONS_INIT;
     o.no_cache = true;
     o.threads = threads;
