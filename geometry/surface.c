@@ -4,8 +4,8 @@
 #include "geometry/geometry.h"
 #include "heddle/algorithms.h"
 
-enum { TABLE, COUNT, PLACE, CONNECT, NKERNELS };
-static const char *const kernel_names[] = {"table", "count", "place", "connect", NULL};
+enum { COUNT, PLACE, CONNECT, NKERNELS };
+static const char *const kernel_names[] = {"count", "place", "connect", NULL};
 
 /* What grids may have at most: a cell has up to five triangles, and their number is an i32. */
 enum { MOST_SAMPLES = 1 << 28 };
@@ -19,7 +19,6 @@ struct HdSurface {
   HdModule *module;
   HdKernel *kernel[NKERNELS];
   HdAlgorithms *algorithms;
-  HdArray triangles;      /* TRIANGLES of surface.hd        */
   HdArray array[NARRAYS]; /* only ever longer               */
   HdArray view[NARRAYS];  /* what the last extraction wants */
 };
@@ -65,7 +64,7 @@ static HdStatus scan(HdSurface *s, int i, int64_t n, int64_t *total) {
 
 static HdStatus extract(HdSurface *s, const HdDenseGrid *grid, float level, int64_t n) {
   HdArray cube[3]; /* scratch in the shape of the grid */
-  HdArg args[HD_DENSE_GRID_ARGS + 6];
+  HdArg args[HD_DENSE_GRID_ARGS + 5];
   const int64_t *dim = grid->values.length;
   HD_TRY(make_room(s, EDGES, EDGES, n));
   HD_TRY(make_room(s, FIRST_POINT, FIRST_FACE, n + 1));
@@ -75,7 +74,6 @@ static HdStatus extract(HdSurface *s, const HdDenseGrid *grid, float level, int6
   }
   int32_t k = hd_dense_grid_args(grid, args);
   args[k++] = hd_arg_f32(level);
-  args[k++] = hd_arg_array(&s->triangles);
   for (int i = EDGES; i <= FIRST_FACE; i++) args[k + i] = hd_arg_array(&cube[i]);
   HD_TRY(hd_launch(s->kernel[COUNT], s->stream, 3, dim, k + 3, args));
   int64_t points, faces;
@@ -96,9 +94,6 @@ static HdStatus start(HdSurface *s) {
   HD_TRY(hdhost_load(s->ctx, "geometry/surface.hd", hdgeo_source("surface"), hd_stream_device(s->stream), kernel_names,
                      &s->module, s->kernel));
   HD_TRY(hd_algorithms_new(s->ctx, s->stream, NULL, &s->algorithms));
-  const int64_t cells = 256;
-  HD_TRY(hd_array_new(s->ctx, hd_stream_device(s->stream), hd_type_scalar(HD_U64), 1, &cells, &s->triangles));
-  HD_TRY(HDHOST_RUN1(s->kernel[TABLE], s->stream, cells, hd_arg_array(&s->triangles)));
   return make_room(s, POINTS, FACES, 0);
 }
 
@@ -119,7 +114,6 @@ HdStatus hd_surface_new(HdContext *ctx, HdStream *stream, HdSurface **out) {
 void hd_surface_free(HdSurface *s) {
   if (!s) return;
   hd_algorithms_free(s->algorithms);
-  hd_array_free(s->ctx, &s->triangles);
   for (int i = 0; i < NARRAYS; i++) hd_array_free(s->ctx, &s->array[i]);
   hd_module_free(s->module);
   hdhost_release(s->ctx, s, sizeof *s);
