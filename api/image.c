@@ -38,6 +38,7 @@ static HdStatus check(HdContext *ctx, const HdImageOptions *o) {
 static HdStatus image_new(HdContext *ctx, HdDevice device, const HdImageOptions *o, HdImage **out) {
   RtDevice *d;
   CudaImage *rt;
+  const char *why;
   if (!o || !out) return hdb_fail(&ctx->err, HD_ERR_ARG, o ? "out" : "options", "it is NULL");
   HD_TRY(hdapi_device(ctx, device, "device", &d));
   HD_TRY(check(ctx, o));
@@ -52,8 +53,11 @@ static HdStatus image_new(HdContext *ctx, HdDevice device, const HdImageOptions 
   memcpy(is.size, o->size, sizeof is.size);
   memcpy(is.wrap, o->wrap, sizeof is.wrap);
   memcpy(is.border, o->border, sizeof is.border);
-  HD_TRY(hdcu_image_new((CudaDevice *)d, &is, &ctx->err, &rt));
-  if (!rt) return HD_OK;
+  HD_TRY(hdcu_image_new((CudaDevice *)d, &is, &ctx->err, &rt, &why));
+  if (!rt) {
+    hdapi_log(ctx, HD_LOG_INFO, "no image for the texture units of %s: %s", hdapi_device_name(device), why);
+    return HD_OK;
+  }
   HdImage *image = ctx->mem.resize(ctx->mem.user, NULL, 0, sizeof *image);
   if (!image) {
     hdcu_image_free(rt);

@@ -25,7 +25,7 @@ typedef struct HdImageOptions {
 } HdImageOptions;
 
 /* Make an image whose texels are not yet written. *out is NULL where units cannot do it: on a device that is no GPU, beyond the sizes
- * of its units, or with a border that such texels cannot have.
+ * of its units, or with a border that such texels cannot have; the context's log says which.
  *
  * Ownership  the caller owns *out, until hd_image_free, at which streams must be done with it.
  * Errors     HD_ERR_ARG names the option that is out of range; HD_ERR_NOMEM; HD_ERR_CUDA. */

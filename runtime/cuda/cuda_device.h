@@ -234,8 +234,8 @@ typedef struct CudaImage {
   uint64_t    object;
 } CudaImage;
 
-/* *out is NULL where the device's units cannot do it: its size, or a border that texels of its kind cannot have. */
-HdStatus hdcu_image_new(CudaDevice *d, const CudaTexels *is, HdError *err, CudaImage **out);
+/* *out is NULL where the device's units cannot do it, and *why says why not. */
+HdStatus hdcu_image_new(CudaDevice *d, const CudaTexels *is, HdError *err, CudaImage **out, const char **why);
 void     hdcu_image_free(CudaImage *i); /* NULL is fine */
 RtView   hdcu_image_view(const CudaImage *i, int32_t level); /* its texels, z, y, x */
 /* Dense memory of the device to such a view; between enter and leave. */

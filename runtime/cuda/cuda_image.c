@@ -96,10 +96,14 @@ static void drop(CudaImage *i) {
   i->of->base.mem->resize(i->of->base.mem->user, i, sizeof *i, 0);
 }
 
-HdStatus hdcu_image_new(CudaDevice *d, const CudaTexels *is, HdError *err, CudaImage **out) {
+HdStatus hdcu_image_new(CudaDevice *d, const CudaTexels *is, HdError *err, CudaImage **out, const char **why) {
   const char *call = NULL;
   *out = NULL;
-  if (!has_entries(d->driver) || !is_within(d, is) || !has_border(is)) return HD_OK;
+  *why = !has_entries(d->driver) ? "the driver has no textures"
+         : !is_within(d, is)     ? "it is larger than the device's units take"
+         : !has_border(is)       ? "its texels could not hold the border"
+                                 : NULL;
+  if (*why) return HD_OK;
   CudaImage *i = d->base.mem->resize(d->base.mem->user, NULL, 0, sizeof *i);
   if (!i) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for an image", sizeof *i);
   memset(i, 0, sizeof *i);

@@ -72,7 +72,7 @@ protected:
     hd_context_free(ctx);
     stream = nullptr, module = nullptr, ctx = nullptr;
     if (!live_) return;
-    for (const char *what : {"contexts", "streams", "events", "modules", "blocks"}) EXPECT_EQ(live_(what), 0u) << what;
+    for (const char *what : {"contexts", "streams", "events", "modules", "blocks", "arrays", "textures"}) EXPECT_EQ(live_(what), 0u) << what;
   }
   void TearDown() override {
     Close();

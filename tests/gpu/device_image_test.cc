@@ -1,5 +1,6 @@
 // tests/gpu/device_image_test.cc -- images on a simulated GPU: made, written, asked, refused; and nothing is left behind.
 #include "device_fixture.h"
+#include "heddle/texture.h"
 
 namespace {
 
@@ -89,6 +90,7 @@ TEST_F(Images, AreNoneWhereThereAreNoUnits) {
   image = reinterpret_cast<HdImage *>(this);
   EXPECT_EQ(hd_image_new(ctx, gpu, &o, &image), HD_OK) << "a driver without them";
   EXPECT_EQ(image, nullptr);
+  EXPECT_NE(log.find("no image for the texture units of cuda:0: the driver has no textures"), std::string::npos) << log;
   EXPECT_EQ(hd_image_object(nullptr), 0u);
   hd_image_free(nullptr);
 }
@@ -100,6 +102,7 @@ TEST_F(Images, BeyondTheDevicesSizesAreNone) {
     HdImage *image = nullptr;
     EXPECT_EQ(hd_image_new(ctx, gpu, &o, &image), HD_OK) << Why();
     EXPECT_EQ(image != nullptr, n == 32768);
+    EXPECT_EQ(log.find("it is larger than the device's units take") == std::string::npos, n == 32768) << log;
     hd_image_free(image);
     o.ndim = 3, o.size[0] = n - 16384, o.size[1] = o.size[2] = 1;
     EXPECT_EQ(hd_image_new(ctx, gpu, &o, &image), HD_OK) << Why();
@@ -163,6 +166,28 @@ TEST_F(Images, FailuresAreNamedAndLeaveNothingBehind) {
   EXPECT_EQ(hd_image_write(stream, image, 0, Floats(std::vector<float>(8))), HD_ERR_CUDA);
   EXPECT_NE(Why().find("cuMemcpy3DAsync"), std::string::npos) << Why();
   hd_image_free(image);
+}
+
+// A texture without its image is whole; what else goes wrong is said.
+TEST_F(Images, OfTexturesAreLeftOutForWantOfMemory) {
+  const float texels[4] = {1, 2, 3, 4};
+  const int64_t size = 4;
+  for (const char *rule : {"cuMipmappedArrayCreate=2", "cuTexObjectCreate=1", "cuMemcpy3DAsync_v2=1", ""}) {
+    Open((std::string("sm=90,") + rule).c_str());
+    HdTexture *t = nullptr;
+    const HdStatus got = hd_texture_new(ctx, stream, nullptr, 1, &size, texels, &t);
+    const bool memory = strstr(rule, "=2"), well = memory || !*rule;
+    EXPECT_EQ(got, well ? HD_OK : HD_ERR_CUDA) << rule << Why();
+    EXPECT_EQ(t != nullptr, well);
+    if (!well) { EXPECT_NE(Why().find(std::string(rule).substr(0, 12)), std::string::npos) << Why(); }
+    HdArg args[HD_TEXTURE_ARGS];
+    if (t) {
+      ASSERT_EQ(hd_texture_args(t, args), HD_TEXTURE_ARGS);
+      EXPECT_EQ(args[10].inl.u != 0, !memory) << rule;
+    }
+    hd_texture_free(t);
+    Close();
+  }
 }
 
 } // namespace
