@@ -146,7 +146,7 @@ public:
   explicit Copy(const std::string &text);
   ~Copy();
   Copy(const Copy &) = delete;
-  std::string Run(const std::string &passes); // hdopt_run and a verifier; "" or the error
+  std::string Run(const std::string &passes, uint32_t units = 0); // hdopt_run and a verifier; "" or the error
   IrFunc     *Find(const std::string &name) const { return hdir_func_find(module, name.c_str()); }
 
   IrModule   *module = nullptr;

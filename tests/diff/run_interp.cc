@@ -144,12 +144,13 @@ Copy::Copy(const std::string &text) {
 
 Copy::~Copy() { hdb_arena_free(&arena_); }
 
-std::string Copy::Run(const std::string &passes) {
+std::string Copy::Run(const std::string &passes, uint32_t units) {
   if (!problem.empty()) return problem;
   HdError err = {};
   OptContext cx = {};
   HdStatus status = HD_ERR_NOMEM;
   cx.err = &err;
+  cx.units = units;
   cx.verify = true;
   Guarded(&arena_, [&] { status = hdopt_run(module, passes.c_str(), &cx); });
   return status == HD_OK ? "" : passes + ": " + err.detail;

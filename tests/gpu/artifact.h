@@ -20,7 +20,7 @@ struct Way {
 };
 std::string Name(const Way &way);
 
-// `kernel` has been through the "cpu" pipeline. "" if it could not be made, and *problem says why.
+// `kernel` has been through the "gpu" pipeline. "" if it could not be made, and *problem says why.
 std::string Compile(const IrFunc *kernel, const Way &way, std::string *problem);
 
 // The artifact that the bytes hold, which must outlive it; Ok() is false if they hold none.

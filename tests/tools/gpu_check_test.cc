@@ -18,9 +18,10 @@ protected:
     char name[] = "/tmp/heddle-gpu-check-XXXXXX";
     folder = mkdtemp(name);
     const std::string pack =
-        "KERNELS='tests/diff/kernels/atomics_on_one_address.hd tests/diff/kernels/asserts_that_fail.hd' "
+        "KERNELS='tests/diff/kernels/atomics_on_one_address.hd tests/diff/kernels/asserts_that_fail.hd "
+        "tests/diff/kernels/group_shuffles.hd' "
         "sh tools/gpu_check/pack.sh tools/gpu_check/gpu_check " +
-        folder + "/pack --targets=75,90 --only=atomics_on_one,asserts_that_fail";
+        folder + "/pack --targets=75,90 --only=atomics_on_one,asserts_that_fail,group_shuffles";
     ASSERT_EQ(system(pack.c_str()), 0);
     driver = fs::absolute("tests/fakecuda/libfakecuda.so").string();
   }
@@ -50,9 +51,9 @@ std::string GpuCheck::folder, GpuCheck::driver;
 
 TEST_F(GpuCheck, PassesOnADeviceThatIsRight) {
   EXPECT_EQ(Run("sm=90,devices=2"), 0) << report;
-  for (const char *line :
-       {"device Simulated GPU sm_90", "ok     copies\n", "ok     graphs\n", "ok     asserts_that_fail (",
-        "ok     atomics_on_one_address (", "a launch in a graph of 100", "all is well: "})
+  for (const char *line : {"device Simulated GPU sm_90", "ok     copies\n", "ok     graphs\n",
+                           "ok     asserts_that_fail (", "ok     atomics_on_one_address (", "ok     group_shuffles (",
+                           "ok     products of matrices by units\n", "a launch in a graph of 100", "all is well: "})
     EXPECT_TRUE(Says(line)) << line << "\n" << report;
   EXPECT_FALSE(Says("FAILED")) << report;
 }

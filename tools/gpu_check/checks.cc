@@ -160,6 +160,28 @@ public:
     Want(s.Wait().empty(), "it was told twice");
   }
 
+  // The layouts of matrices are those of the units.
+  void Matrices() {
+    Kernel matrices(d_, options_, pack_, "matrices");
+    Stream s(d_);
+    Array halves(d_, 128), shorts(d_, 128), doubles(d_, 64);
+    matrices.Launch(s, 32, MatricesArgs{ArgOf(halves), ArgOf(shorts), ArgOf(doubles)});
+    const std::pair<const char *, const Array *> all[] = {{"f16", &halves}, {"bf16", &shorts}, {"f64", &doubles}};
+    for (const auto &[name, a] : all) {
+      std::vector<int32_t> want(static_cast<size_t>(a->size())), got(want.size());
+      const int along = a->size() == 64 ? 4 : 16;
+      for (int r = 0; r < static_cast<int>(want.size()) / 8; r++)
+        for (int c = 0; c < 8; c++) {
+          int sum = r - 2 * c;
+          for (int k = 0; k < along; k++) sum += ((r * 7 + k * 5) % 13 - 6) * ((k * 3 + c * 11) % 9 - 4);
+          want[static_cast<size_t>(r * 8 + c)] = sum;
+        }
+      s.Copy(a->View(), ViewOf(got));
+      s.Wait();
+      WantSame(want, got.data(), name);
+    }
+  }
+
   void Refusals() {
     HdError err = {};
     RtCode code = {};
@@ -209,13 +231,10 @@ private:
 void RunChecks(const Options &options, const Pack &pack, Report *report) {
   Checks c(options, pack);
   const std::pair<const char *, std::function<void()>> all[] = {
-      {"copies", [&] { c.Copies(); }},
-      {"the order of streams", [&] { c.OrderOfStreams(); }},
-      {"graphs", [&] { c.Graphs(); }},
-      {"memory", [&] { c.Memory(); }},
-      {"faults", [&] { c.Faults(); }},
-      {"refusals", [&] { c.Refusals(); }},
-      {"copies between two devices, if there are two", [&] { c.Peers(); }},
+      {"copies", [&] { c.Copies(); }},     {"the order of streams", [&] { c.OrderOfStreams(); }},
+      {"graphs", [&] { c.Graphs(); }},     {"memory", [&] { c.Memory(); }},
+      {"faults", [&] { c.Faults(); }},     {"products of matrices by units", [&] { c.Matrices(); }},
+      {"refusals", [&] { c.Refusals(); }}, {"copies between two devices, if there are two", [&] { c.Peers(); }},
   };
   for (const auto &[name, check] : all) {
     std::string problem;

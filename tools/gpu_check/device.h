@@ -183,6 +183,9 @@ struct SaxpyArgs {
   float    a;
   ArrayArg x, y;
 };
+struct MatricesArgs {
+  ArrayArg of_f16, of_bf16, of_f64;
+};
 inline ArrayArg ArgOf(const Array &a) { return {a.data(), a.size(), 1}; }
 
 } // namespace gpu_check
