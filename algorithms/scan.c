@@ -5,8 +5,9 @@
  */
 #include "algorithms/room.h"
 
-enum { BLOCK = 1024 }; /* const BLOCK of scan.hd */
-enum { LEVELS = 6 };   /* the first has up to 2^31 elements, the next 64 times fewer */
+enum { BLOCK = 1024 };  /* const BLOCK of scan.hd */
+enum { THREADS = 256 }; /* const THREADS of scan.hd */
+enum { LEVELS = 6 };    /* the first has up to 2^31 elements, the next 64 times fewer */
 
 HdStatus hdalg_scan(HdAlgorithms *a, HdScan scan, HdArray in, HdArray out) {
   HdKernel *kernel;
@@ -19,7 +20,9 @@ HdStatus hdalg_scan(HdAlgorithms *a, HdScan scan, HdArray in, HdArray out) {
     parts += partial;
     blocks[levels] = (partial + BLOCK - 1) / BLOCK;
   }
-  HD_TRY(hdalg_number_kernel(a, ALG_SCAN, "scan", in.type, &kernel));
+  /* the sums of floats stay in their order */
+  bool groups = a->device.kind == HD_DEVICE_CUDA && in.type.scalar != HD_F32 && in.type.scalar != HD_F64;
+  HD_TRY(hdalg_number_kernel(a, ALG_SCAN, groups ? "scan_group" : "scan", in.type, &kernel));
   HD_TRY(hdalg_scratch(a, ALG_PART, in.type, parts, &all));
   level[0] = in;
   parts = 0;
@@ -31,8 +34,10 @@ HdStatus hdalg_scan(HdAlgorithms *a, HdScan scan, HdArray in, HdArray out) {
   for (int32_t k = levels - 1; k >= 0; k--) {
     HdArray to = k ? level[k] : out;
     bool exclusive = k || scan == HD_SCAN_EXCLUSIVE, one = k == levels - 1;
-    HD_TRY(HDHOST_RUN2(kernel, a->stream, blocks[k], 1, hd_arg_bool(exclusive), hd_arg_array(&level[k]),
-                       hd_arg_array(one ? &to : &level[k + 1]), hd_arg_i32(one ? 0 : ALG_LANES), hd_arg_array(&to)));
+    HdArg args[] = {hd_arg_bool(exclusive), hd_arg_array(&level[k]), hd_arg_array(one ? &to : &level[k + 1]),
+                    hd_arg_i32(one ? 0 : ALG_LANES), hd_arg_array(&to)};
+    const int64_t dim[] = {groups ? blocks[k] * THREADS : blocks[k], 1};
+    HD_TRY(hd_launch(kernel, a->stream, groups ? 1 : 2, dim, sizeof args / sizeof *args, args));
   }
   return HD_OK;
 }

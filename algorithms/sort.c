@@ -1,4 +1,6 @@
 /* algorithms/sort.c -- the host side of algorithms/sort.hd: how many passes, over which bits, in which blocks. */
+#include <stdio.h>
+
 #include "algorithms/room.h"
 
 enum { CHUNK = 64 }; /* const CHUNK of sort.hd */
@@ -7,7 +9,9 @@ enum { CHUNK = 64 }; /* const CHUNK of sort.hd */
  * once are more than the first cache and its table of pages hold. 10 bits pay where one or two passes are then enough. */
 enum { DIGIT_BITS = 8, WIDE_DIGIT_BITS = 10 };
 /* Large blocks make the table small beside the elements; there are enough of them for all threads. */
-enum { BLOCK_LEAST = 2048, BLOCK_MOST = 32768, BLOCKS_WANTED = 64, BLOCK_GPU = 1024 };
+enum { BLOCK_LEAST = 2048, BLOCK_MOST = 32768, BLOCKS_WANTED = 64 };
+/* On a GPU blocks are groups': const GROUP and TILE of sort.hd. */
+enum { GROUP = 256, TILE = 4096 };
 
 /* The structs of sort.hd, as C lays them out. */
 typedef struct Digit32 {
@@ -20,8 +24,8 @@ typedef struct Digit64 {
 typedef struct Sort {
   HdAlgorithms *a;
   HdArray key[2], value[2]; /* where the elements are, and where the pass puts them */
-  bool values;
-  Digit64 digit; /* of the pass */
+  bool values, groups;      /* whether there are values, and whether blocks are groups' */
+  Digit64 digit;            /* of the pass */
   int64_t n, block, blocks, chunks, radix;
   HdArray table, sums, totals;
   HdKernel *count, *scan_chunks, *scan_sums, *scan_digits, *scatter;
@@ -66,15 +70,39 @@ static Digit64 order_of(HdType type, bool descending) {
 }
 
 static HdStatus find_kernels(Sort *s) {
-  static const char *const count[2] = {"count_32", "count_64"};
-  static const char *const scatter[2][3] = {{"scatter_32", "scatter_32_32", "scatter_32_64"},
-                                            {"scatter_64", "scatter_64_32", "scatter_64_64"}};
-  int wide = s->key[0].type.size == 8, kind = s->values ? (int)s->value[0].type.size / 4 : 0;
-  HD_TRY(hdalg_kernel(s->a, ALG_SORT, count[wide], &s->count));
+  static const char *const of_value[] = {"", "_32", "_64"};
+  char count[32], scatter[32];
+  const char *group = s->groups ? "_group" : "";
+  int bits = 8 * (int)s->key[0].type.size;
+  snprintf(count, sizeof count, "count%s_%d", group, bits);
+  snprintf(scatter, sizeof scatter, "scatter%s_%d%s", group, bits, of_value[s->values ? s->value[0].type.size / 4 : 0]);
+  HD_TRY(hdalg_kernel(s->a, ALG_SORT, count, &s->count));
   HD_TRY(hdalg_kernel(s->a, ALG_SORT, "scan_chunks", &s->scan_chunks));
   HD_TRY(hdalg_kernel(s->a, ALG_SORT, "scan_sums", &s->scan_sums));
   HD_TRY(hdalg_kernel(s->a, ALG_SORT, "scan_digits", &s->scan_digits));
-  return hdalg_kernel(s->a, ALG_SORT, scatter[wide][kind], &s->scatter);
+  return hdalg_kernel(s->a, ALG_SORT, scatter, &s->scatter);
+}
+
+/* The launches on blocks: of one thread each, whose kernels take the size of a block, or of one group each. */
+static HdStatus count(Sort *s, HdArg key, HdArg digit, HdArg table) {
+  if (s->groups) return HDHOST_RUN1(s->count, s->a->stream, s->blocks * GROUP, key, digit, table);
+  return HDHOST_RUN2(s->count, s->a->stream, s->blocks, 1, key, digit, hd_arg_i32((int32_t)s->block), table);
+}
+
+static HdStatus scatter(Sort *s, HdArg digit, HdArg table, HdArg sums, HdArg totals) {
+  HdArg args[9] = {digit, hd_arg_i32((int32_t)s->block), table, sums, totals};
+  int32_t n = 5;
+  if (s->groups) {
+    for (n = 1; n < 4; n++) args[n] = args[n + 1];
+  }
+  args[n++] = hd_arg_array(&s->key[0]);
+  args[n++] = hd_arg_array(&s->key[1]);
+  if (s->values) {
+    args[n++] = hd_arg_array(&s->value[0]);
+    args[n++] = hd_arg_array(&s->value[1]);
+  }
+  const int64_t groups[] = {s->blocks * GROUP}, blocks[] = {s->blocks, 1};
+  return hd_launch(s->scatter, s->a->stream, s->groups ? 1 : 2, s->groups ? groups : blocks, n, args);
 }
 
 static HdStatus pass(Sort *s) {
@@ -82,26 +110,21 @@ static HdStatus pass(Sort *s) {
   HdArg digit = s->key[0].type.size == 8 ? hd_arg_value(hd_type_struct(sizeof s->digit), &s->digit)
                                          : hd_arg_value(hd_type_struct(sizeof narrow), &narrow);
   HdStream *stream = s->a->stream;
-  HdArg block = hd_arg_i32((int32_t)s->block), key = hd_arg_array(&s->key[0]), key_out = hd_arg_array(&s->key[1]);
   HdArg table = hd_arg_array(&s->table), sums = hd_arg_array(&s->sums), totals = hd_arg_array(&s->totals);
-  HD_TRY(HDHOST_RUN2(s->count, stream, s->blocks, 1, key, digit, block, table));
+  HD_TRY(count(s, hd_arg_array(&s->key[0]), digit, table));
   HD_TRY(HDHOST_RUN2(s->scan_chunks, stream, s->chunks, s->radix, hd_arg_i32((int32_t)s->blocks), table, sums));
   HD_TRY(HDHOST_RUN1(s->scan_sums, stream, s->radix, hd_arg_i32((int32_t)s->chunks), sums, totals));
   HD_TRY(HDHOST_RUN1(s->scan_digits, stream, 1, hd_arg_i32((int32_t)s->radix), totals));
-  if (s->values)
-    HD_TRY(HDHOST_RUN2(s->scatter, stream, s->blocks, 1, digit, block, table, sums, totals, key, key_out,
-                       hd_arg_array(&s->value[0]), hd_arg_array(&s->value[1])));
-  else
-    HD_TRY(HDHOST_RUN2(s->scatter, stream, s->blocks, 1, digit, block, table, sums, totals, key, key_out));
+  HD_TRY(scatter(s, digit, table, sums, totals));
   HdArray k = s->key[0], v = s->value[0];
   s->key[0] = s->key[1], s->key[1] = k;
   s->value[0] = s->value[1], s->value[1] = v;
   return HD_OK;
 }
 
-static int64_t block_size(HdDevice device, int64_t n) {
-  if (device.kind == HD_DEVICE_CUDA) return BLOCK_GPU;
-  int64_t block = n / BLOCKS_WANTED;
+static int64_t block_size(const Sort *s) {
+  if (s->groups) return TILE;
+  int64_t block = s->n / BLOCKS_WANTED;
   return block < BLOCK_LEAST ? BLOCK_LEAST : block > BLOCK_MOST ? BLOCK_MOST : block;
 }
 
@@ -131,8 +154,9 @@ static HdStatus sort(HdAlgorithms *a, const char *call, HdArray keys, const HdAr
     s.value[0] = *values;
     s.value[0].type = hd_type_scalar(values->type.size == 8 ? HD_U64 : HD_U32);
   }
-  s.block = block_size(a->device, s.n);
-  int32_t most = bits <= 2 * WIDE_DIGIT_BITS ? WIDE_DIGIT_BITS : DIGIT_BITS;
+  s.groups = a->device.kind == HD_DEVICE_CUDA;
+  s.block = block_size(&s);
+  int32_t most = bits <= 2 * WIDE_DIGIT_BITS && !s.groups ? WIDE_DIGIT_BITS : DIGIT_BITS;
   int32_t passes = (bits + most - 1) / most, each = (bits + passes - 1) / passes;
   HD_TRY(make_scratch(&s, each));
   HD_TRY(find_kernels(&s));

@@ -181,6 +181,8 @@ TEST_P(ReduceWays, GivesTheSameBits) {
     }
     ExpectReductions(m, Values<int32_t>(n));
     ExpectScans(m, Values<int32_t>(n));
+    ExpectScans(m, Values<int64_t>(n + 424)); // 1024 among them, a whole block
+    ExpectScans(m, Values<uint32_t>(n + 425));
   }
 }
 

@@ -106,6 +106,18 @@ TEST(Sort, TakesEverySize) {
   }
 }
 
+TEST(Sort, TakesEverySizeAndAnyBitsByGroups) {
+  Machine m({"cuda:0", 1, 0, true});
+  for (size_t n : {2, 31, 32, 33, 511, 513, 4095, 4096, 4097, 9000})
+    Expect(m, Random<uint32_t>(n, n), Numbers<uint32_t>(n));
+  for (auto [first, bits] : {std::pair(0, 1), {2, 10}, {0, 17}, {31, 1}, {27, 0}})
+    for (bool descending : {false, true}) {
+      HdSortOptions o = {first, bits, descending};
+      Expect(m, Random<int32_t>(700, 9), Numbers<uint32_t>(700), o);
+      Expect(m, Random<double>(700, 10), Numbers<uint64_t>(700), o);
+    }
+}
+
 TEST(Sort, LooksAtTheBitsThatAreNamed) {
   Machine m;
   const size_t n = 3000;
