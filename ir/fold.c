@@ -283,6 +283,8 @@ IrValue *hdir_fold(IrBuilder *b, IrOp op, const IrType *res, uint32_t n, IrValue
   case IR_elem: return fold_dynamic_part(b, op, args);
   case IR_table: return fold_table(n, args);
   case IR_tex: return is_known(args[0]) && args[0]->bits == 0 ? hdir_zero(b, res) : NULL; /* no object */
+  case IR_gang_min:
+  case IR_gang_max: return hdir_is_const(args[0]) ? args[0] : NULL;
   default: return NULL;
   }
 }

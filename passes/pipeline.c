@@ -12,7 +12,7 @@
 
 const OptPipeline hdopt_pipelines[] = {
     {"canon", "contract", NULL},
-    {"cpu", "contract", TO_SCALARS("unroll") ",split"},
+    {"cpu", "contract", TO_SCALARS("unroll") ",together,split"},
     {"gpu", "approx,contract", TO_SCALARS("unroll_local,unroll") ",converge"},
     {NULL, NULL, NULL},
 };

@@ -182,7 +182,31 @@ static void select_inst(CpuWiden *w, const IrInst *i) {
     hdcpu_set(w, i->res[0], choose(w, false, hdcpu_s(w, i->args[0]), ty, x, y));
 }
 
+/* Of the lanes that are on: the others take part with the number that no other loses to. */
+static void gang_extreme(CpuWiden *w, const IrInst *i) {
+  const IrValue *x = i->args[0];
+  const IrType *t = x->type;
+  const bool least = i->op == IR_gang_min, is_signed = hdir_is_signed(t);
+  if (!hdcpu_differs(w, x)) {
+    hdcpu_set(w, i->res[0], hdcpu_s(w, x));
+    return;
+  }
+  const uint32_t bits = hdir_bits(t);
+  const uint64_t low = is_signed ? (uint64_t)1 << (bits - 1) : 0, all = ~(uint64_t)0 >> (64 - bits);
+  const char *loser = hdcpu_int(w, bits, true, (int64_t)(least ? low ^ all : low));
+  const char *v = hdcpu_pick(w, hdcpu_on(w), t, hdcpu_v(w, x), loser);
+  const char *name = hdcpu_fmt(w, "llvm.vector.reduce.%c%s.%s", is_signed ? 's' : 'u', least ? "min" : "max",
+                               hdcpu_suffix(w, 'i', bits, true));
+  hdcpu_set(
+      w, i->res[0],
+      hdcpu_call(w, hdcpu_ity(w, bits, false), name, hdcpu_ity(w, bits, true), "%s %s", hdcpu_ity(w, bits, true), v));
+}
+
 void hdcpu_pure(CpuWiden *w, const IrInst *i) {
+  if (i->op == IR_gang_min || i->op == IR_gang_max) {
+    gang_extreme(w, i);
+    return;
+  }
   if (i->op == IR_select) {
     select_inst(w, i);
     return;

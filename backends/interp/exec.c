@@ -197,6 +197,11 @@ static void exec_print(const InterpThread *t, const InterpFrame *f, const IrInst
   t->launch->print(t->launch->user, i->text, t->tid, i->nargs, values);
 }
 
+/* Each thread runs alone here. */
+static void exec_gang(const InterpFrame *f, const IrInst *i) {
+  *hdinterp_leaves(f, i->res[0]) = *hdinterp_leaves(f, i->args[0]);
+}
+
 static void exec_table(const InterpFrame *f, const IrInst *i) {
   int64_t at = int_arg(f, i, 0);
   *hdinterp_leaves(f, i->res[0]) = i->args[at >= 0 && at < (int64_t)i->nargs - 1 ? at + 1 : 1]->bits;
@@ -226,6 +231,8 @@ HdStatus hdinterp_exec(InterpThread *t, InterpFrame *f, const IrInst *i) {
   case IR_gid:
   case IR_gdim: exec_group_id(t, f, i); break;
   case IR_shared: exec_shared(t, f, i); break;
+  case IR_gang_min:
+  case IR_gang_max: exec_gang(f, i); break;
   case IR_assert:
   case IR_check: exec_report(t, f, i); break;
   case IR_print: exec_print(t, f, i); break;

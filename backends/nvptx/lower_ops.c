@@ -209,6 +209,8 @@ const char *hdptx_op(PtxLower *g, IrOp op, const IrType *t, const IrType *res, c
   case IR_not: return binary(g, "xor", ty, x[0], hdptx_int(g, hdir_bits(t), -1));
   case IR_shl:
   case IR_shr: return shift(g, op, t, x);
+  case IR_gang_min:
+  case IR_gang_max: return x[0]; /* of a thread alone */
   case IR_popcount:
   case IR_clz:
   case IR_ctz: return count_bits(g, op, t, x[0]);

@@ -234,7 +234,7 @@ private:
     IrValue *n = Trips(&limit);
     Types results = RandomTypes(2), carried = RandomTypes(3);
     Values init = Several(carried, 2);
-    init.insert(init.begin(), Int(0));
+    init.insert(init.begin(), r_.Chance(60) ? Int(0) : hdir_bin(&b_, IR_and, Value(I32(), 2), Int(limit)));
     IrInst *i = hdir_loop_begin(&b_, (uint32_t)init.size(), init.data(), (uint32_t)results.size(), results.data());
     IrRegion *body = b_.at;
     Begin(Kind::kLoop, results);

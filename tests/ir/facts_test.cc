@@ -56,6 +56,12 @@ TEST_F(FactsTest, AMultipleOf32MayBeAdded) {
   EXPECT_EQ(Of(u + "%v: i32 = div %a, 64i32"), "varying") << "it may be negative, and division goes towards zero";
 }
 
+TEST_F(FactsTest, ExtremesOfAGangAreTheSameInItsLanes) {
+  EXPECT_EQ(Of("%v: i32 = gang_min %t"), "uniform");
+  EXPECT_EQ(Of("%v: i32 = gang_max %t"), "uniform");
+  EXPECT_EQ(Of("%v: i32 = gang_max %t", false), "varying") << "a group has several gangs";
+}
+
 TEST_F(FactsTest, WhatCutsABlockIsVarying) {
   EXPECT_EQ(Of("%v: i32 = shr %t, 4i32"), "varying");
   EXPECT_EQ(Of("%v: i32 = and %t, 15i32"), "varying");

@@ -91,6 +91,8 @@ kernel @memory(%a: array<f32, 2>, %ints: array<u64, 1>, %h: %Held, %things: arra
   %d: f32 = extract_at %v2, %i
   %v3: vec<f32, 3> = insert_at %v2, %k, %d
   %t: f32 = table %i, 1.0f32, -2.5f32, 0.0f32
+  %gl: i32 = gang_min %i
+  %gg: i32 = gang_max %i
   %data: array<%Inner, 2> = extract %h, 0
   %u: ptr<u64> = index %ints, %i
   %old: u64 = atomic_add %u, 1u64
