@@ -132,7 +132,7 @@ static uint32_t again_cost(const OptGroups *g, const IrValue *v) {
 
 bool hdopt_groups_again(const OptGroups *g, const IrValue *v) {
   if (!v->def) return false;
-  if (is_address(v->def->op) || v->def->op == IR_alloca) return true;
+  if (is_address(v->def->op) || v->def->op == IR_alloca || v->def->op == IR_make) return true;
   return again_cost(g, v) <= FEW_AGAIN;
 }
 

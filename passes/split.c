@@ -49,6 +49,23 @@ static IrValue *new_row(Split *s, const IrType *t, uint32_t n) {
 /* This thread's place in a row. */
 static IrValue *mine(Split *s, IrValue *row) { return hdir_elem(&s->b, row, hdir_ltid(&s->b)); }
 
+/* A composite, which only C functions give and take, lies in memory scalar by scalar. */
+static void put(Split *s, IrValue *p, IrValue *v) {
+  if (!hdir_is_composite(v->type)) {
+    hdir_store(&s->b, p, v);
+    return;
+  }
+  for (uint32_t k = 0; k < v->type->nparts; k++) put(s, hdir_member(&s->b, p, k), hdir_extract(&s->b, v, k));
+}
+
+static IrValue *get(Split *s, IrValue *p) {
+  const IrType *t = p->type->elem;
+  if (!hdir_is_composite(t)) return hdir_load(&s->b, p);
+  IrValue **part = HDB_NEW_N(s->a, IrValue *, t->nparts + 1);
+  for (uint32_t k = 0; k < t->nparts; k++) part[k] = get(s, hdir_member(&s->b, p, k));
+  return hdir_make(&s->b, t, part);
+}
+
 static void make_slot(Split *s, const IrValue *v) {
   uint32_t n = (uint32_t)s->fn->group;
   if (v->def && v->def->op == IR_alloca)
@@ -115,7 +132,7 @@ static void set_own(const Split *s, const IrInst *i) {
 static void fetch(Split *s, IrValue *v) {
   if (hdir_is_const(v) || s->map[v->id] || s->own[v->id]) return;
   if (!hdopt_groups_again(&s->g, v)) {
-    s->map[v->id] = hdir_load(&s->b, mine(s, s->slot[v->id]));
+    s->map[v->id] = get(s, mine(s, s->slot[v->id]));
   } else if (v->def->op == IR_alloca) {
     s->map[v->id] = mine(s, s->slot[v->id]);
   } else {
@@ -159,9 +176,9 @@ static IrValue *now(const Split *s, IrValue *v) { return hdir_is_const(v) ? v : 
 
 static void keep(Split *s, const IrValue *old, IrValue *v) {
   if (s->g.kept[old->id])
-    hdir_store(&s->b, mine(s, s->slot[old->id]), v);
+    put(s, mine(s, s->slot[old->id]), v);
   else if (s->g.told[old->id])
-    hdir_store(&s->b, s->slot[old->id], v);
+    put(s, s->slot[old->id], v);
 }
 
 static void emit_in_chunk(Split *s, const IrInst *i) {
@@ -182,7 +199,7 @@ static void emit_in_chunk(Split *s, const IrInst *i) {
 static void hear(Split *s, const IrInst *i) {
   for (uint32_t k = 0; k < i->nres; k++) {
     const IrValue *v = i->res[k];
-    if (s->g.told[v->id] && !s->g.kept[v->id]) s->group[v->id] = hdir_load(&s->b, s->slot[v->id]);
+    if (s->g.told[v->id] && !s->g.kept[v->id]) s->group[v->id] = get(s, s->slot[v->id]);
   }
 }
 
@@ -196,7 +213,7 @@ static void flush(Split *s) {
   if (!s->nchunk && !s->nkeep) return;
   chunk_begin(s, s->chunk, s->nchunk);
   for (uint32_t k = 0; k < s->nchunk; k++) emit_in_chunk(s, s->chunk[k]);
-  for (uint32_t k = 0; k < s->nkeep; k++) hdir_store(&s->b, mine(s, s->keep[k].slot), now(s, s->keep[k].value));
+  for (uint32_t k = 0; k < s->nkeep; k++) put(s, mine(s, s->keep[k].slot), now(s, s->keep[k].value));
   chunk_end(s);
   for (uint32_t k = 0; k < s->nchunk; k++) hear(s, s->chunk[k]);
   s->nchunk = s->nkeep = 0;
@@ -324,7 +341,7 @@ static void tail(Split *s, const IrInst *first) {
   hdir_end(&s->b, threads);
   s->nchunk = s->nkeep = 0;
   for (uint32_t k = 0; k < n; k++)
-    if (of_group(s, to[k])) v[count++] = hdir_load(&s->b, s->slot[to[k]->id]);
+    if (of_group(s, to[k])) v[count++] = get(s, s->slot[to[k]->id]);
   hdir_ender(&s->b, !owner ? IR_return : round ? IR_continue : IR_yield, count, v);
 }
 

@@ -404,13 +404,17 @@ static void threads(CpuWiden *w, const IrInst *i) {
   region(w, i->sub[0]);
   w->con = con.up;
   hdcpu_forget(w, mark);
-  join_open(w, &con.end);
+  const bool ends = join_open(w, &con.end); /* or no thread comes out of the region */
   set_on(w, w->all, true);
-  hdcpu_line(w, "%s = add i64 %s, %u", next, w->local0, w->width);
-  const char *more = hdcpu_ins(w, "icmp ult i64 %s, %d", next, w->fn->group);
-  hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", more, head, done);
+  if (ends) {
+    hdcpu_line(w, "%s = add i64 %s, %u", next, w->local0, w->width);
+    const char *more = hdcpu_ins(w, "icmp ult i64 %s, %d", next, w->fn->group);
+    hdcpu_line(w, "br i1 %s, label %%%s, label %%%s", more, head, done);
+  }
   w->out = outer;
-  hdb_putf(w->out, "%s:\n  %s = phi i64 [ 0, %%%s ], [ %s, %%%s ]\n", head, w->local0, from, next, w->block);
+  hdb_putf(w->out, "%s:\n  %s = phi i64 [ 0, %%%s ]", head, w->local0, from);
+  if (ends) hdb_putf(w->out, ", [ %s, %%%s ]", next, w->block);
+  hdb_putc(w->out, '\n');
   hdb_putn(w->out, inner.data, inner.len);
   hdcpu_open(w, done);
   w->lane0 = lane0;

@@ -111,6 +111,14 @@ kernel @k(%x: array<f32, 1>, %y: array<f32, 1>, %n: i32) {
   for (int32_t n : {0, 1, 7, 33}) Agree(&k, {Array(Ramp(80)), Array(Ramp(80)), Value(n)}, {77});
 }
 
+TEST(Widen, ThreadsOfAGroupThatNeverComeBackAreCompiled) {
+  Kernel k("kernel @k() group 64 { threads { loop { continue } unreachable } return }");
+  for (Way w : Ways()) {
+    w.piped = false;
+    EXPECT_NE(k.Entry(w), nullptr) << w.name();
+  }
+}
+
 TEST(Widen, DivergentLoopKeepsWhatLanesLeftWith) {
   Kernel k(R"(
 kernel @k(%x: array<f32, 1>, %y: array<i32, 1>) {
