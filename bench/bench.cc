@@ -4,7 +4,7 @@
 //           [--width=N] [--target=NAME] [--peers=NAME,..] [--json=FILE] [--compare=OLD.json]
 //     bench compare OLD.json NEW.json
 //
-// BENCH_PEERS names the library made of peers.c by clang; without it comparisons are left out. BENCH_FOLDER is this folder,
+// BENCH_PEERS names the libraries made of peers.c by clang, with a colon between; without them comparisons are left out. BENCH_FOLDER is this folder,
 // BENCH_WARM the program made of warm.c, BENCH_NODRIVER the library made of nodriver.c, and in BENCH_VENVS there is a Python
 // for each of the peers of --peers. `./dev bench` sets them.
 #include "bench/bench.h"
@@ -77,12 +77,42 @@ HdArray Engine::Lend(HdType type, std::vector<int64_t> length, void *data) const
   return a;
 }
 
-void *Peer(const char *name) {
-  static void *library = [] {
-    const char *path = getenv("BENCH_PEERS");
-    return path ? dlopen(path, RTLD_NOW) : nullptr;
+namespace {
+
+// The builds of peers.c, and the one in use.
+const std::vector<void *> &Builds() {
+  static const std::vector<void *> builds = [] {
+    std::vector<void *> all;
+    const char *paths = getenv("BENCH_PEERS");
+    std::istringstream in(paths ? paths : "");
+    for (std::string path; std::getline(in, path, ':');)
+      if (void *library = dlopen(path.c_str(), RTLD_NOW)) all.push_back(library);
+    return all;
   }();
-  return library ? dlsym(library, name) : nullptr;
+  return builds;
+}
+
+size_t build = 0;
+
+} // namespace
+
+void *Peer(const char *name) { return Builds().empty() ? nullptr : dlsym(Builds()[build], name); }
+
+void PickPeer(const std::function<void()> &run) {
+  size_t best = 0;
+  double least = 0;
+  for (build = 0; build < Builds().size(); build++) {
+    run();
+    double quickest = 0;
+    for (int i = 0; i < 5; i++) {
+      double start = Now();
+      run();
+      double took = Now() - start;
+      if (i == 0 || took < quickest) quickest = took;
+    }
+    if (build == 0 || quickest < least) best = build, least = quickest;
+  }
+  build = best;
 }
 
 } // namespace bench

@@ -100,7 +100,9 @@ struct Options {
   std::string target;     // of workloads; empty: this machine
 };
 
-void *Peer(const char *name);  // a function of peers.c; NULL if the library is not there
+void *Peer(const char *name);  // a function of peers.c, of the build in use; NULL if there is none
+// Use the build of peers.c with which `run` is quickest: clang's code for wider registers is not always.
+void PickPeer(const std::function<void()> &run);
 
 void Floors(const Options &options, std::vector<Figure> *out);
 void Workloads(const Options &options, std::vector<Figure> *out);

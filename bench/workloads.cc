@@ -472,8 +472,11 @@ void Measure(const Row &row, Work *work, const Options &options, int threads, Wo
     compile.push_back(1e3 * (CpuTime() - start));
   }
   fast.Load(path, defines);
-  auto set = Find<void(int)>("peer_threads");
-  if (set) set(threads);
+  PickPeer([&] {
+    if (auto set = Find<void(int)>("peer_threads")) set(threads);
+    work->again();
+    work->peer();
+  });
 
   bool has_peer = Agree(row, work, plain, "default");
   if (has_peer) Agree(row, work, fast, "fast");
