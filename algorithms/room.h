@@ -19,6 +19,10 @@ typedef enum AlgSlot {
   ALG_TABLE,
   ALG_SUMS,
   ALG_TOTALS,
+  ALG_SEGMENT, /* of elements, and in the order of the keys; where the elements come from, and what they were */
+  ALG_SEGMENT_OF,
+  ALG_ORIGIN,
+  ALG_ORIGINAL,
   ALG_PART,    /* reduce and scan: partial results, and places     */
   ALG_PLACE,
   ALG_DOT,

@@ -172,6 +172,57 @@ static HdStatus sort(HdAlgorithms *a, const char *call, HdArray keys, const HdAr
   return values ? hd_array_copy(a->stream, s.value[0], s.value[1]) : HD_OK;
 }
 
+/* x, of 4 or 8 bytes an element, in the order of where its elements come from. */
+static HdStatus gather(HdAlgorithms *a, HdArray origin, HdArray x) {
+  HdArray was;
+  HdKernel *kernel;
+  bool wide = x.type.size == 8;
+  x.type = hd_type_scalar(wide ? HD_U64 : HD_U32);
+  HD_TRY(hdalg_kernel(a, ALG_SORT, wide ? "gather_64" : "gather_32", &kernel));
+  HD_TRY(hdalg_scratch(a, ALG_ORIGINAL, x.type, x.length[0], &was));
+  HD_TRY(hd_array_copy(a->stream, x, was));
+  return HDHOST_RUN1(kernel, a->stream, x.length[0], hd_arg_array(&origin), hd_arg_array(&was), hd_arg_array(&x));
+}
+
+/* By the keys, then, since equal ones keep their order, by the segments: where each element comes from. */
+static HdStatus sort_segments(HdAlgorithms *a, HdArray starts, HdArray keys, const HdArray *values,
+                              const HdSortOptions *options) {
+  int64_t n = keys.length[0], count = starts.length[0];
+  HdSortOptions by_segment = HD_SORT_OPTIONS_INIT;
+  HdArray segment, segment_of, origin, sorted;
+  HdKernel *mark, *number, *of;
+  while (by_segment.bits < 31 && (count >> by_segment.bits) > 0) by_segment.bits++;
+  HD_TRY(hdalg_kernel(a, ALG_SORT, "mark_starts", &mark));
+  HD_TRY(hdalg_kernel(a, ALG_SORT, "number", &number));
+  HD_TRY(hdalg_kernel(a, ALG_SORT, "gather_32", &of));
+  HD_TRY(hdalg_scratch(a, ALG_SEGMENT, hd_type_scalar(HD_I32), n, &segment));
+  HD_TRY(hdalg_scratch(a, ALG_SEGMENT_OF, hd_type_scalar(HD_U32), n, &segment_of));
+  HD_TRY(hdalg_scratch(a, ALG_ORIGIN, hd_type_scalar(HD_U32), n, &origin));
+  HD_TRY(hdalg_scratch(a, ALG_ORIGINAL, keys.type, n, &sorted));
+  HD_TRY(hd_array_clear(a->stream, segment));
+  HD_TRY(HDHOST_RUN1(mark, a->stream, count, hd_arg_array(&starts), hd_arg_array(&segment)));
+  HD_TRY(hdalg_scan(a, HD_SCAN_INCLUSIVE, segment, segment));
+  HD_TRY(HDHOST_RUN1(number, a->stream, n, hd_arg_array(&origin)));
+  HD_TRY(hd_array_copy(a->stream, keys, sorted));
+  HD_TRY(hd_sort_pairs(a, sorted, origin, options));
+  segment.type = hd_type_scalar(HD_U32);
+  HD_TRY(HDHOST_RUN1(of, a->stream, n, hd_arg_array(&origin), hd_arg_array(&segment), hd_arg_array(&segment_of)));
+  HD_TRY(hd_sort_pairs(a, segment_of, origin, &by_segment));
+  HD_TRY(gather(a, origin, keys));
+  return values ? gather(a, origin, *values) : HD_OK;
+}
+
+HdStatus hd_sort_segments(HdAlgorithms *a, HdArray starts, HdArray keys, const HdArray *values,
+                          const HdSortOptions *options) {
+  if (!a) return HD_ERR_ARG;
+  const char *call = "hd_sort_segments";
+  HdSortOptions defaults = HD_SORT_OPTIONS_INIT, o = options ? *options : defaults;
+  HD_TRY(hdalg_check_scalar(a, call, "starts", starts, HD_I32));
+  HD_TRY(check(a, call, keys, values, &o));
+  if (keys.length[0] < 2) return HD_OK;
+  return starts.length[0] ? sort_segments(a, starts, keys, values, &o) : sort(a, call, keys, values, &o);
+}
+
 HdStatus hd_sort_keys(HdAlgorithms *a, HdArray keys, const HdSortOptions *options) {
   if (!a) return HD_ERR_ARG;
   return sort(a, "hd_sort_keys", keys, NULL, options);

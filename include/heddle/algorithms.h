@@ -43,6 +43,12 @@ typedef struct HdSortOptions {
  * values  of any type of 4 or 8 bytes, as many as keys. */
 HD_API HdStatus hd_sort_keys(HdAlgorithms *a, HdArray keys, const HdSortOptions *options);
 HD_API HdStatus hd_sort_pairs(HdAlgorithms *a, HdArray keys, HdArray values, const HdSortOptions *options);
+/* The same in segments, each for itself. `values` may be NULL. Time is that of sorting twice, the second time by as many bits as the
+ * number of starts has.
+ *
+ * starts  i32, in any order: a segment goes from a start to the next, the last one to the end, and what lies in front of the
+ *         first start is one, too. Starts that are the same, or not below the number of keys, or negative, count for nothing. */
+HD_API HdStatus hd_sort_segments(HdAlgorithms *a, HdArray starts, HdArray keys, const HdArray *values, const HdSortOptions *options);
 
 /* --- scans and reductions: i32, u32, i64, f32 or f64 --- */
 

@@ -118,6 +118,67 @@ TEST(Sort, TakesEverySizeAndAnyBitsByGroups) {
     }
 }
 
+class SortSegments : public testing::TestWithParam<Way> {};
+
+// Against sorting each by std::stable_sort.
+template <class K, class V>
+void ExpectSegments(Machine &m, const std::vector<int32_t> &starts, const std::vector<K> &keys,
+                    const std::vector<V> &values, const HdSortOptions &o = HD_SORT_OPTIONS_INIT) {
+  std::vector<size_t> order(keys.size()), cuts = {0, keys.size()};
+  for (size_t i = 0; i < order.size(); i++) order[i] = i;
+  for (int32_t s : starts)
+    if (s >= 0 && size_t(s) < keys.size()) cuts.push_back(size_t(s));
+  std::sort(cuts.begin(), cuts.end());
+  for (size_t c = 0; c + 1 < cuts.size(); c++)
+    std::stable_sort(order.begin() + long(cuts[c]), order.begin() + long(cuts[c + 1]), [&](size_t a, size_t b) {
+      uint64_t x = Looked(keys[a], o), y = Looked(keys[b], o);
+      return o.descending ? x > y : x < y;
+    });
+  std::vector<K> want_keys;
+  std::vector<V> want_values;
+  for (size_t i : order) want_keys.push_back(keys[i]), want_values.push_back(values[i]);
+  HdArray s = m.Of(starts), k = m.Of(keys), v = m.Of(values), alone = m.Of(keys);
+  OK(m, hd_sort_segments(m.algorithms, s, k, &v, &o));
+  OK(m, hd_sort_segments(m.algorithms, s, alone, nullptr, &o));
+  EXPECT_TRUE(SameBits(m.Fetch<K>(k), want_keys)) << keys.size() << " keys, " << starts.size() << " starts";
+  EXPECT_TRUE(SameBits(m.Fetch<V>(v), want_values)) << keys.size() << " values, " << starts.size() << " starts";
+  EXPECT_TRUE(SameBits(m.Fetch<K>(alone), want_keys)) << keys.size() << " keys alone";
+}
+
+TEST_P(SortSegments, AreEachInOrderAndStayWhereTheyAre) {
+  Machine m(GetParam());
+  const size_t n = 2500;
+  auto few = Random<int32_t>(n, 31);
+  for (auto &k : few) k %= 5;
+  std::vector<int32_t> starts = {0, 1, 7, 7, 900, 901, 2499};
+  HdSortOptions down = {0, 0, true}, low_bits = {0, 9, false};
+  ExpectSegments(m, starts, few, Numbers<uint32_t>(n));
+  ExpectSegments(m, {2000, -1, 2500, 300, 1 << 30, 300}, Random<float>(n, 32), Numbers<double>(n), down);
+  ExpectSegments(m, {}, few, Numbers<uint32_t>(n));
+  ExpectSegments(m, {5}, Random<uint64_t>(n, 33), Numbers<uint64_t>(n), low_bits);
+  ExpectSegments(m, Numbers<int32_t>(n), few, Numbers<uint32_t>(n)); // each alone
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, SortSegments, testing::ValuesIn(Ways()), WayName);
+
+TEST(Sort, OfSegmentsTakesEverySizeAndViews) {
+  Machine m({"cpu", 2, 0, true});
+  for (size_t n : {0, 1, 2, 3, 1000}) ExpectSegments(m, {1, 2}, Random<int64_t>(n, n), Numbers<uint32_t>(n));
+  auto keys = Random<uint32_t>(600, 41);
+  HdArray all = m.Of(keys), starts = m.Of(std::vector<int32_t>{100}), k;
+  OK(m, hd_array_slice(m.ctx, all, 0, 599, -1, -3, &k));
+  OK(m, hd_sort_segments(m.algorithms, starts, k, nullptr, nullptr));
+  std::vector<uint32_t> want;
+  for (size_t i = 0; i < 200; i++) want.push_back(keys[599 - 3 * i]);
+  std::sort(want.begin(), want.begin() + 100);
+  std::sort(want.begin() + 100, want.end());
+  EXPECT_EQ(m.Fetch<uint32_t>(k), want);
+  HdArray floats = m.New<float>(3);
+  EXPECT_EQ(hd_sort_segments(m.algorithms, floats, k, nullptr, nullptr), HD_ERR_TYPE);
+  EXPECT_EQ(hd_sort_segments(m.algorithms, starts, k, &starts, nullptr), HD_ERR_SHAPE);
+  EXPECT_EQ(hd_sort_segments(nullptr, starts, k, nullptr, nullptr), HD_ERR_ARG);
+}
+
 TEST(Sort, LooksAtTheBitsThatAreNamed) {
   Machine m;
   const size_t n = 3000;

@@ -622,6 +622,7 @@ TEST_F(NoMemory, OfAlgorithms) {
     EXPECT_GT(each("", whole), 5);
   };
   with([&](HdAlgorithms *a) { return hd_sort_pairs(a, keys, values, nullptr); });
+  with([&](HdAlgorithms *a) { return hd_sort_segments(a, row, keys, &values, nullptr); });
   with([&](HdAlgorithms *a) { return hd_reduce(a, HD_REDUCE_ARGMAX, keys, place); });
   with([&](HdAlgorithms *a) { return hd_run_lengths(a, keys, runs, lengths, count); });
   with([&](HdAlgorithms *a) {

@@ -22,8 +22,8 @@
 // All that return a status, free something or build IR.
 // clang-format off
 #define CALLS(X)                                                                                                       \
-  X(hd_algorithms_new) X(hd_algorithms_free) X(hd_sort_keys) X(hd_sort_pairs) X(hd_scan) X(hd_reduce) X(hd_dot)        \
-  X(hd_matmul) X(hd_fft) X(hd_run_lengths) X(hd_compact) X(hd_histogram) X(hd_array_new) X(hd_array_zeros)             \
+  X(hd_algorithms_new) X(hd_algorithms_free) X(hd_sort_keys) X(hd_sort_pairs) X(hd_sort_segments) X(hd_scan) X(hd_reduce)\
+  X(hd_dot) X(hd_matmul) X(hd_fft) X(hd_run_lengths) X(hd_compact) X(hd_histogram) X(hd_array_new) X(hd_array_zeros)   \
   X(hd_array_new_on) X(hd_array_new_pinned) X(hd_array_borrow) X(hd_array_free) X(hd_array_free_on)                    \
   X(hd_array_slice) X(hd_array_transpose) X(hd_array_reshape) X(hd_array_expand) X(hd_array_copy) X(hd_array_clear)    \
   X(hd_builder_new) X(hd_builder_free) X(hd_builder_finish) X(hd_build_type) X(hd_build_struct) X(hd_build_fixed)      \
@@ -34,7 +34,7 @@
   X(hd_build_index) X(hd_build_alloca) X(hd_build_member) X(hd_build_elem) X(hd_build_load) X(hd_build_store)          \
   X(hd_build_atomic) X(hd_build_tid) X(hd_build_dim) X(hd_build_assert) X(hd_build_printf) X(hd_build_group)           \
   X(hd_build_group_tid) X(hd_build_group_id) X(hd_build_group_size) X(hd_build_shared) X(hd_build_barrier)             \
-  X(hd_build_shuffle) X(hd_build_ballot) X(hd_build_mma) X(hd_build_if) X(hd_build_else) X(hd_build_loop) X(hd_build_carried)          \
+  X(hd_build_shuffle) X(hd_build_ballot) X(hd_build_mma) X(hd_build_if) X(hd_build_else) X(hd_build_loop) X(hd_build_carried)\
   X(hd_build_yield) X(hd_build_break) X(hd_build_continue) X(hd_build_return) X(hd_build_close) X(hd_build_result)     \
   X(hd_cache_list) X(hd_cache_verify) X(hd_cache_fields) X(hd_cache_clear) X(hd_context_new) X(hd_context_free)        \
   X(hd_context_fail) X(hd_device_at) X(hd_device_find) X(hd_device_info) X(hd_device_memory) X(hd_device_trim)         \
@@ -44,7 +44,7 @@
   X(hd_hash_grid_build) X(hd_dense_grid_new) X(hd_dense_grid_free) X(hd_mesh_data_load) X(hd_mesh_data_read)           \
   X(hd_mesh_data_free) X(hd_mesh_data_save) X(hd_mesh_distances) X(hd_surface_new) X(hd_surface_free)                  \
   X(hd_surface_extract) X(hd_volume_load) X(hd_volume_read) X(hd_volume_free) X(hd_volume_new) X(hd_volume_save)       \
-  X(hd_image_new) X(hd_image_free) X(hd_image_write) X(hd_graph_begin) X(hd_graph_end) X(hd_graph_free) X(hd_graph_launch) X(hd_graph_set_args) X(hd_launch)              \
+  X(hd_image_new) X(hd_image_free) X(hd_image_write) X(hd_graph_begin) X(hd_graph_end) X(hd_graph_free) X(hd_graph_launch) X(hd_graph_set_args) X(hd_launch)\
   X(hd_module_load_file) X(hd_module_load_source) X(hd_module_load_ir) X(hd_module_free) X(hd_module_struct)           \
   X(hd_module_kernel) X(hd_module_emit) X(hd_module_compile) X(hd_sim_particles_new) X(hd_sim_particles_free)          \
   X(hd_sim_particles_step) X(hd_sim_particles_energy) X(hd_sim_cloth_new) X(hd_sim_cloth_free) X(hd_sim_cloth_pin)     \
@@ -52,11 +52,11 @@
   X(hd_sim_render_free) X(hd_sim_render_particles) X(hd_sim_render_cloth) X(hd_sim_render_scene)                       \
   X(hd_sim_render_picture) X(hd_sparse_new) X(hd_sparse_free) X(hd_sparse_transpose) X(hd_sparse_to_csr)               \
   X(hd_sparse_add) X(hd_sparse_multiply) X(hd_sparse_jacobi) X(hd_sparse_apply) X(hd_solve_cg) X(hd_solve_bicgstab)    \
-  X(hd_solve_gmres) X(hd_stream_new) X(hd_stream_free) X(hd_stream_wait) X(hd_bvh_new_groups) X(hd_mesh_new_groups)   \
+  X(hd_solve_gmres) X(hd_stream_new) X(hd_stream_free) X(hd_stream_wait) X(hd_bvh_new_groups) X(hd_mesh_new_groups)    \
   X(hd_texture_new) X(hd_texture_free) X(hd_texture_write) X(hd_texture_read) X(hd_texture_make_levels)
 
 #define HANDLES(X)                                                                                                     \
-  X(HdContext) X(HdStream) X(HdModule) X(HdKernel) X(HdEvent) X(HdGraph) X(HdImage) X(HdBuilder) X(HdIrValue) X(HdAlgorithms)     \
+  X(HdContext) X(HdStream) X(HdModule) X(HdKernel) X(HdEvent) X(HdGraph) X(HdImage) X(HdBuilder) X(HdIrValue) X(HdAlgorithms)\
   X(HdBvh) X(HdMesh) X(HdHashGrid) X(HdSurface) X(HdVolume) X(HdSparse) X(HdSimParticles) X(HdSimCloth)                \
   X(HdSimRender) X(HdTexture)
 // clang-format on
