@@ -451,6 +451,8 @@ static HdStatus interp_code(void *job) {
   if (!fn)
     return hdb_fail(&m->ctx->err, HD_ERR_SOURCE, "", "'%.200s' has changed since it was loaded; load it again",
                     m->name);
+  /* what machine code is refused for is refused here, too */
+  if (fn->group) HD_TRY(hdopt_run(hdapi_alone(fn, &m->arena)->module, "cpu", &cx));
   IrFunc *alone = hdapi_alone(fn, &m->arena);
   HD_TRY(hdopt_run(alone->module, "canon", &cx));
   k->interp.kernel = hdir_func_find(alone->module, k->of->sig.kernel);

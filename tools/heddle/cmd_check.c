@@ -3,6 +3,20 @@
 
 static const CliOption options[] = {CLI_MODULE_OPTIONS, {0}};
 
+/* What only the passes see: where threads of a group part before they meet, how much a group shares. */
+static bool check_kernels(const Cli *cli, HdContext *ctx, HdModule *module) {
+  bool good = true;
+  for (int32_t i = 0; i < hd_module_kernel_count(module); i++) {
+    const char *data;
+    size_t size;
+    HdStatus status = hd_module_emit(module, hd_module_kernel_name(module, i), HD_EMIT_IR_OPT, NULL, &data, &size);
+    if (status == HD_OK) continue;
+    cli_failed(cli, ctx, status);
+    good = false;
+  }
+  return good;
+}
+
 static int check(Cli *cli) {
   if (cli->noperands == 0) return cli_fail(cli, HD_ERR_ARG, "FILE", "no file was given");
   HdContext *ctx;
@@ -10,10 +24,12 @@ static int check(Cli *cli) {
   int status = 0;
   for (int i = 0; i < cli->noperands; i++) {
     HdModule *module;
-    if (cli_load(cli, ctx, cli->operands[i], NULL, &module))
-      hd_module_free(module);
-    else
+    if (!cli_load(cli, ctx, cli->operands[i], NULL, &module)) {
       status = 1;
+      continue;
+    }
+    if (!check_kernels(cli, ctx, module)) status = 1;
+    hd_module_free(module);
   }
   hd_context_free(ctx);
   return status;
