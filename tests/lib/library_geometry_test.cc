@@ -212,4 +212,57 @@ TEST_F(Geometry, WeightsOfARayAndATriangleGiveThePoint) {
   EXPECT_GT(hits, n / 2);
 }
 
+// Zero, tiny, huge and infinite numbers and NaN anywhere, and shapes without size: a ray misses or meets at a number that is not negative.
+TEST_F(Geometry, OddRaysAndShapesHaveAnswersThatAreTheSameEverywhere) {
+  const char kernel[] =
+      "struct Five { vec3 v[5]; f32 r; }\n"
+      "kernel k(Five x[], f32 hit[], f32 share[], f32 near[]) {\n"
+      "  let i = tid(); let o = x[i].v[0]; let d = x[i].v[1]; let a = x[i].v[2]; let b = x[i].v[3]; let c = "
+      "x[i].v[4];\n"
+      "  let h = i * 6; let r = x[i].r; var w = vec3(0);\n"
+      "  hit[h] = ray_plane(o, d, a, b); hit[h + 1] = ray_sphere(o, d, a, r); hit[h + 2] = ray_box(o, d, a, b);\n"
+      "  hit[h + 3] = ray_triangle(o, d, a, b, c, w); hit[h + 4] = ray_capsule(o, d, a, b, r);\n"
+      "  var shear = vec3(0); let axis = ray_shear(d, shear); hit[h + 5] = ray_crosses(o, axis, shear, a, b, c);\n"
+      "  let u = nearest_on_triangle(o, a, b, c); var s = 0.0; var t = s; nearest_of_segments(o, d, a, b, s, t);\n"
+      "  share[h] = nearest_on_segment(o, a, b); share[h + 1] = u.x; share[h + 2] = u.y; share[h + 3] = u.z;\n"
+      "  share[h + 4] = s; share[h + 5] = t;\n"
+      "  var n = vec3(0); let e = nearest_on_ellipsoid(o, abs(a), n); let y = nearest_on_box(o, min(a, b), max(a, "
+      "b));\n"
+      "  let two = triangle_overlap(o, d, a, b, c, o + vec3(r)) ? 1.0 : 0; let box = triangle_box_overlap(a, b, c, o, "
+      "o + abs(d)) ? 1.0 : 0;\n"
+      "  near[h] = e.x + e.y + e.z; near[h + 1] = n.x + n.y + n.z; near[h + 2] = y.x + y.y + y.z; near[h + 3] = two;\n"
+      "  near[h + 4] = box; near[h + 5] = w.x + w.y + w.z;\n"
+      "}\n";
+  const float odd[] = {0, -0.f, 1, -1, 1e-30f, 1e-45f, 1e19f, 3e38f, INFINITY, -INFINITY, NAN};
+  constexpr int n = 2000;
+  std::vector<float> x = Points(16 * n / 3 + 1);
+  x.resize(16 * n);
+  std::mt19937 random(3);
+  for (int i = 0; i < n; i++) {
+    float *v = &x[16 * i];
+    v[15] = std::fabs(v[15]);
+    if (i % 4 == 1) std::copy(v + 6, v + 9, v + 9);                              // no length, no area
+    if (i % 8 == 2) std::fill(v + 3, v + 6, 0.f);                                // no direction
+    if (i % 8 == 3) v[15] = 0;                                                   // no radius
+    if (i % 8 == 5) std::copy(v + 6, v + 9, v), std::copy(v + 6, v + 9, v + 12); // from the corner; a point
+    if (i % 8 == 7)
+      for (int k = 0; k < 4; k++) v[random() % 16] = odd[random() % 8];
+    if (i % 8 == 6) v[random() % 15] = odd[8 + random() % 3];
+  }
+  std::vector<float> hit(6 * n), share(6 * n), near(6 * n);
+  Everywhere::It().Run(kernel, n, x, hit, share, near);
+  int met = 0;
+  for (int i = 0; i < 6 * n; i++) {
+    ASSERT_TRUE(hit[i] >= 0 || hit[i] == -1) << i << " " << hit[i];
+    met += hit[i] >= 0;
+    if (i / 6 % 8 < 6) {
+      ASSERT_TRUE(share[i] >= 0 && share[i] <= 1) << i << " " << share[i];
+    }
+    if (i / 6 % 8 < 6) {
+      ASSERT_TRUE(std::isfinite(near[i])) << i << " " << near[i];
+    }
+  }
+  EXPECT_GT(met, n / 4);
+}
+
 } // namespace
