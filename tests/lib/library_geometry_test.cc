@@ -255,12 +255,9 @@ TEST_F(Geometry, OddRaysAndShapesHaveAnswersThatAreTheSameEverywhere) {
   for (int i = 0; i < 6 * n; i++) {
     ASSERT_TRUE(hit[i] >= 0 || hit[i] == -1) << i << " " << hit[i];
     met += hit[i] >= 0;
-    if (i / 6 % 8 < 6) {
-      ASSERT_TRUE(share[i] >= 0 && share[i] <= 1) << i << " " << share[i];
-    }
-    if (i / 6 % 8 < 6) {
-      ASSERT_TRUE(std::isfinite(near[i])) << i << " " << near[i];
-    }
+    if (i / 6 % 8 >= 6) continue;
+    ASSERT_TRUE(share[i] >= 0 && share[i] <= 1) << i << " " << share[i];
+    ASSERT_TRUE(std::isfinite(near[i])) << i << " " << near[i];
   }
   EXPECT_GT(met, n / 4);
 }
