@@ -27,7 +27,7 @@
 
 const char *hdapi_build_id(void) { return HEDDLE_BUILD_ID; }
 
-enum { RUNTIME_ABI = 2 }; /* of RtEntry, RtSpan, RtFault, RtGpuLaunch, RtGpuFault and the argument block */
+enum { RUNTIME_ABI = 3 }; /* of RtEntry, RtSpan, RtFault, RtGpuLaunch, RtGpuFault and the argument block */
 
 /* What the code of a GPU expects, and what the runtime gives it. */
 _Static_assert(sizeof(RtGpuLaunch) == PTX_LAUNCH_SIZE && offsetof(RtGpuLaunch, dim) == PTX_LAUNCH_DIM &&
@@ -272,6 +272,7 @@ static HdStatus compile_ptx(CodeJob *j, const IrFunc *fn, RtArtifact *out) {
                       .sites = sites,
                       .rank = code.rank,
                       .block = code.block,
+                      .shared = code.shared,
                       .width = 1};
   return HD_OK;
 }

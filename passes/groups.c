@@ -100,14 +100,17 @@ static void find_exits(const OptGroups *g) {
 
 /* --- shared memory --- */
 
-enum { SHARED_MOST = 48 << 10 }; /* what a block of every GPU has without asking for more */
+enum {
+  SHARED_MOST = 227 << 10
+}; /* what a block has at the most, on the GPUs with the most; others are the backend's to refuse */
 
 static HdStatus check_shared(const Plan *p) {
   uint64_t size = 0;
   for (const IrInst *i = p->g->fn->body->first; i; i = hdir_inst_next(i)) {
     if (i->op != IR_shared) continue;
     size += (i->res[0]->type->elem->size + 15) & ~(uint64_t)15;
-    if (size > SHARED_MOST) return refuse(p, i, NULL, "with this a group shares more than the 48 KiB that it may");
+    if (size > SHARED_MOST)
+      return refuse(p, i, NULL, "with this a group shares more than the 227 KiB that the largest GPUs have for one");
   }
   return HD_OK;
 }

@@ -84,6 +84,7 @@ void hdrt_put_artifact(RtWriter *w, const RtArtifact *a) {
   hdrt_put(w, a->code, a->code_size);
   hdrt_put_u32(w, (uint32_t)a->rank);
   hdrt_put_u32(w, (uint32_t)a->block);
+  hdrt_put_u32(w, a->shared);
   hdrt_put_u32(w, (uint32_t)a->sig.group);
   hdrt_put_u32(w, a->nsites);
   for (uint32_t i = 0; i < a->nsites; i++) {
@@ -119,6 +120,7 @@ bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtImport *impor
   a.code = hdrt_get(r, a.code_size);
   a.rank = (int32_t)hdrt_get_u32(r);
   a.block = (int32_t)hdrt_get_u32(r);
+  a.shared = hdrt_get_u32(r);
   a.sig.group = get_group(r);
   a.nsites = hdrt_get_u32(r);
   a.sites = sites;
@@ -127,6 +129,7 @@ bool hdrt_get_artifact(RtReader *r, RtSite *sites, uint32_t max, RtImport *impor
   if (a.kind == RT_CODE_OBJECT && a.nsites) r->failed = true;
   if (a.kind == RT_CODE_PTX && (!a.code_size || !a.code || ((const char *)a.code)[a.code_size - 1])) r->failed = true;
   if (a.kind == RT_CODE_PTX && (a.rank < 1 || a.rank > HD_MAX_DIMS || a.block < 1 || a.block > 1024)) r->failed = true;
+  if (a.shared > (1u << 20)) r->failed = true;
   for (uint32_t i = 0; i < a.nsites && !r->failed; i++) {
     RtSite s = get_site(r);
     if (sites && i < max) sites[i] = s;

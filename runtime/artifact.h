@@ -139,6 +139,7 @@ typedef struct RtArtifact {
   const RtImport *imports;
   int32_t     rank;      /* PTX: axes that the code tells apart, 1 to 4              */
   int32_t     block;     /* PTX: the most threads of a block that it was made for    */
+  uint32_t    shared;    /* PTX: bytes of dynamic shared memory to launch it with    */
   RtEntry     host;      /* HOST: call this                                          */
   void       *host_user;
   int32_t     width;     /* lanes of a gang, for information; 1 for HOST and PTX     */

@@ -211,7 +211,12 @@ static HdStatus check_limits(const IrFunc *kernel, const PtxTarget *target, cons
   if (args_size + PTX_LAUNCH_SIZE + PTX_PRINTING_SIZE > most)
     return hdb_fail(err, HD_ERR_UNSUPPORTED, kernel->name, "its parameters take %u bytes; %s has room for %u",
                     args_size, target->cpu, most - PTX_LAUNCH_SIZE - PTX_PRINTING_SIZE);
-  return HD_OK;
+  uint32_t shared = hdptx_shared_size(kernel);
+  if (shared <= target->shared) return HD_OK;
+  HdStatus status = hdb_fail(err, HD_ERR_UNSUPPORTED, kernel->name, "a group shares %u bytes; %s has %u KiB for one",
+                             shared, target->cpu, target->shared >> 10);
+  if (err) err->remedy = "share less, or compile for a GPU with more";
+  return status;
 }
 
 static void refuse_c_functions(PtxLower *g) {

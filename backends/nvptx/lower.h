@@ -63,6 +63,7 @@ typedef struct PtxLower {
   Buf     *out, allocas, entry, decls;
   Map      declared, consts, params;
   uint32_t next_name, next_md;
+  uint32_t shared_at; /* bytes of dynamic shared memory given away */
   /* the place at hand */
   const char  *block;
   bool         live;
@@ -128,6 +129,7 @@ void hdptx_tex(PtxLower *g, const IrInst *i);    /* lower_tex.c */
 void hdptx_report(PtxLower *g, const IrInst *i); /* lower_report.c */
 void hdptx_group_id(PtxLower *g, const IrInst *i); /* lower_group.c: ltid, gid, gdim */
 void hdptx_shared(PtxLower *g, const IrInst *i);
+uint32_t hdptx_shared_size(const IrFunc *kernel); /* of all its shared objects */
 void hdptx_group(PtxLower *g, const IrInst *i);  /* what all threads run together */
 void hdptx_mma(PtxLower *g, const IrInst *i);    /* lower_mma.c */
 const char *hdptx_mma_part(PtxLower *g, const IrValue *v, uint32_t k); /* of a product */

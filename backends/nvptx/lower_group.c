@@ -20,8 +20,31 @@ void hdptx_group_id(PtxLower *g, const IrInst *i) {
     hdptx_set(g, i->res[0], hdptx_ins(g, "udiv i32 %s, %d", hdptx_tid(g, g->rank - 1), g->fn->group));
 }
 
+/* Objects begin at multiples of 16. */
+static uint32_t room_of(const IrInst *shared) { return (shared->res[0]->type->elem->size + 15) & ~15u; }
+
+uint32_t hdptx_shared_size(const IrFunc *kernel) {
+  uint32_t size = 0;
+  for (const IrInst *i = kernel->body->first; i; i = hdir_inst_next(i))
+    if (i->op == IR_shared) size += room_of(i);
+  return size;
+}
+
+/* Parts of the one object whose size the launch states. */
+static void shared_part(PtxLower *g, const IrInst *i) {
+  const char *name = hdptx_fmt(g, "@\"%s$shared\"", hdptx_symbol(g->fn, g->a));
+  if (!g->shared_at) hdb_putf(&g->decls, "%s = external addrspace(3) global [0 x i8], align 16\n", name);
+  PtxAddr a = {.space = IR_SHARED, .base = name, .off = g->shared_at};
+  g->shared_at += room_of(i);
+  g->addr[i->res[0]->id] = hdb_copy(g->a, &a, sizeof a);
+}
+
 void hdptx_shared(PtxLower *g, const IrInst *i) {
   uint32_t size = i->res[0]->type->elem->size;
+  if (hdptx_shared_size(g->fn) > PTX_STATIC_SHARED) {
+    shared_part(g, i);
+    return;
+  }
   const char *name = hdptx_fmt(g, "@\"%s$%u\"", hdptx_symbol(g->fn, g->a), i->id);
   hdb_putf(&g->decls, "%s = internal addrspace(3) global [%u x i8] undef, align 16\n", name, size ? size : 1);
   PtxAddr a = {.space = IR_SHARED, .base = name};

@@ -42,7 +42,9 @@ HdStatus hdptx_compile(const IrFunc *kernel, const PtxTarget *target, const PtxO
   PtxCode code = {.symbol = hdptx_symbol(kernel, a),
                   .rank = hdptx_rank(kernel),
                   .block = hdptx_block(kernel, options),
+                  .shared = hdptx_shared_size(kernel),
                   .sm = target->sm};
+  if (code.shared <= PTX_STATIC_SHARED) code.shared = 0;
   PtxTarget known = *target;
   Buf text;
   if (emit & (PTX_EMIT_LLVM_OPT | PTX_EMIT_PTX)) HD_TRY(known_target(target, a, err, &known));

@@ -63,9 +63,12 @@ enum {
 
 enum { PTX_SMALL_MARGIN = 1 << 20, PTX_SMALL = INT32_MAX - PTX_SMALL_MARGIN };
 
+enum { PTX_STATIC_SHARED = 48 << 10 }; /* bytes of shared memory that a block has without its launch asking for them */
+
 typedef struct PtxTarget {
   int32_t     sm;          /* 90 for sm_90                                    */
   int32_t     ptx_version; /* 78 for 7.8: the oldest that knows the target    */
+  uint32_t    shared;      /* bytes that a block may share                     */
   const char *cpu;         /* LLVM's name: "sm_90"                            */
   const char *features;    /* LLVM's list: "+ptx78"                           */
 } PtxTarget;
@@ -97,6 +100,7 @@ typedef struct PtxCode {
   PtxSites    sites;
   int32_t     rank;     /* r above                                    */
   int32_t     block;    /* the most threads of a block; of a kernel with groups the threads of each block */
+  uint32_t    shared;   /* bytes of dynamic shared memory to launch it with: all of it where PTX_STATIC_SHARED is too little, else 0 */
   int32_t     sm;       /* of the PTX: less than the target's if this LLVM does not know it yet; newer GPUs run it too */
   double      print_ms, parse_ms, opt_ms, emit_ms;
 } PtxCode;

@@ -95,7 +95,7 @@ HD_API void       hd_build_group(HdBuilder *b, int32_t threads);
 HD_API HdIrValue *hd_build_group_tid(HdBuilder *b);  /* i32: the thread's place in its group          */
 HD_API HdIrValue *hd_build_group_id(HdBuilder *b);   /* i32: the group's place along the last axis    */
 HD_API HdIrValue *hd_build_group_size(HdBuilder *b); /* i32: the threads of a group                   */
-/* The address of an object of the group, of at most 48 KiB in all; what it holds is not promised until a thread stores to it. */
+/* The address of an object of the group, of at most 227 KiB in all, on some GPUs less; what it holds is not promised until a thread stores to it. */
 HD_API HdIrValue *hd_build_shared(HdBuilder *b, const HdIrType *type);
 HD_API void       hd_build_barrier(HdBuilder *b);
 /* The scalar x of thread `lane` mod 32 of this thread's 32 neighbours; u32 whose bit k is the bool c of thread k of these. */

@@ -4,8 +4,8 @@
 
 #include "runtime/cuda/cuda_device.h"
 
-enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6 };        /* CUjit_option         */
-enum { FUNCTION_LOCAL_BYTES = 3, FUNCTION_REGISTERS = 4 }; /* CUfunction_attribute */
+enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6 };                                  /* CUjit_option         */
+enum { FUNCTION_LOCAL_BYTES = 3, FUNCTION_REGISTERS = 4, FUNCTION_MOST_SHARED = 8 }; /* CUfunction_attribute */
 
 /* The code's own memory: the record, the sites, their texts. */
 static CudaCode *new_code(const HdAllocator *mem, const RtArtifact *a) {
@@ -78,6 +78,25 @@ static HdStatus load_module(CudaDevice *d, const RtArtifact *a, CuModule *out, H
   return hdcu_device_fail(d, code, "cuModuleLoadDataEx", detail, err);
 }
 
+/* More shared memory than a block has by itself is asked for, within what the device has. */
+static HdStatus ask_for_shared(CudaDevice *d, const RtArtifact *a, CudaCode *c, const char *detail, HdError *err) {
+  const CuDriver *cu = d->driver;
+  int most = 0;
+  c->shared = a->shared;
+  if (!c->shared) return HD_OK;
+  CuResult code = cu->cuDeviceGetAttribute(&most, CU_SHARED_OF_A_BLOCK, d->handle);
+  if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuDeviceGetAttribute", detail, err);
+  if (c->shared > (uint32_t)most) {
+    HdStatus status =
+        hdb_fail(err, HD_ERR_UNSUPPORTED, d->name, "a group of %s shares %u bytes; the device has %d KiB for one",
+                 detail, c->shared, most / 1024);
+    if (err) err->remedy = "share less, or use a device with more";
+    return status;
+  }
+  code = cu->cuFuncSetAttribute(c->function, FUNCTION_MOST_SHARED, (int)c->shared);
+  return code == CU_SUCCESS ? HD_OK : hdcu_device_fail(d, code, "cuFuncSetAttribute", detail, err);
+}
+
 static HdStatus find_function(CudaDevice *d, const RtArtifact *a, CudaCode *c, HdError *err) {
   const CuDriver *cu = d->driver;
   char detail[96];
@@ -85,6 +104,7 @@ static HdStatus find_function(CudaDevice *d, const RtArtifact *a, CudaCode *c, H
   snprintf(detail, sizeof detail, "kernel '%s'", a->sig.kernel);
   CuResult code = cu->cuModuleGetFunction(&c->function, c->module, a->symbol);
   if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuModuleGetFunction", detail, err);
+  HD_TRY(ask_for_shared(d, a, c, detail, err));
   if (!a->sig.group) { /* a group is a block */
     code = cu->cuOccupancyMaxPotentialBlockSize(&grid, &block, c->function, NULL, 0, a->block);
     if (code != CU_SUCCESS) return hdcu_device_fail(d, code, "cuOccupancyMaxPotentialBlockSize", detail, err);

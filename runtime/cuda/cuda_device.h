@@ -105,6 +105,7 @@ typedef struct CudaCode {
   CuModule   module;
   CuFunction function;
   int32_t    rank, block;
+  uint32_t   shared;             /* bytes of dynamic shared memory          */
   int32_t    registers, spilled; /* a thread: registers, bytes of local memory */
   bool       prints;
   uint32_t   nsites;
@@ -133,7 +134,7 @@ HdStatus hdcu_launch(CudaDevice *d, CuStream stream, const RtLaunch *l, CuPtr fa
 /* One call of the driver. */
 typedef struct CudaCall {
   CuFunction  function;
-  unsigned    blocks, repeat, block; /* the grid is blocks x repeat */
+  unsigned    blocks, repeat, block, shared; /* the grid is blocks x repeat */
   RtGpuLaunch g;                     /* behind the launch's own arguments */
 } CudaCall;
 /* False if the launch is more calls than one, or none. */

@@ -169,7 +169,7 @@ static bool update(CudaDevice *d, RtGraph *g, CudaGraph *c) {
     bool same =
         wants_fault(n) == (c->piece[i].fault >= 0); /* another variant may have asserts where the old had none */
     if (!same || !c->piece[i].node || !hdcu_launch_call(&n->launch, record_of(c, i), &call)) return false;
-    CuKernelNode k = {call.function, {call.blocks, call.repeat, 1}, {call.block, 1, 1}, 0, params, NULL};
+    CuKernelNode k = {call.function, {call.blocks, call.repeat, 1}, {call.block, 1, 1}, call.shared, params, NULL};
     if (d->driver->cuGraphExecKernelNodeSetParams(c->exec, c->piece[i].node, &k) != CU_SUCCESS) return false;
     n->changed = false;
   }

@@ -41,6 +41,7 @@ static void make_call(const Piece *p, uint64_t repeat, CudaCall *out) {
   out->blocks = (unsigned)((out->g.count + c->block - 1) / c->block);
   out->repeat = (unsigned)repeat;
   out->block = (unsigned)c->block;
+  out->shared = c->shared;
 }
 
 static HdStatus run_piece(const Piece *p, HdError *err) {
@@ -50,8 +51,8 @@ static HdStatus run_piece(const Piece *p, HdError *err) {
   make_call(p, 0, &f);
   for (uint64_t done = 0; done < p->repeat; done += MAX_GRID_Y) {
     f.repeat = (unsigned)(p->repeat - done < MAX_GRID_Y ? p->repeat - done : MAX_GRID_Y);
-    CuResult code =
-        p->d->driver->cuLaunchKernel(f.function, f.blocks, f.repeat, 1, f.block, 1, 1, 0, p->stream, params, NULL);
+    CuResult code = p->d->driver->cuLaunchKernel(f.function, f.blocks, f.repeat, 1, f.block, 1, 1, f.shared, p->stream,
+                                                 params, NULL);
     if (code == CU_SUCCESS) continue;
     char detail[200];
     snprintf(detail, sizeof detail, "kernel '%s', %lld threads in blocks of %d with %d registers each",

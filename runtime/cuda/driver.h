@@ -38,6 +38,7 @@ typedef enum CuAttribute {
   CU_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_COMPUTE_CAPABILITY_MINOR = 76,
   CU_TEXTURE1D_LEVELS_WIDTH = 77,
+  CU_SHARED_OF_A_BLOCK = 97, /* at the most, if its function asks for it */
   CU_MEMORY_POOLS_SUPPORTED = 115,
 } CuAttribute;
 

@@ -41,6 +41,7 @@ typedef struct FkConfig {
   int      sm[FK_DEVICES];
   uint64_t mem[FK_DEVICES];
   int      registers;        /* of every function, as if compiled; 0: what the text declares, an upper bound   */
+  int      shared;           /* KiB that a block may have at the most; 0: what GPUs of its kind have           */
   bool     peer_wrong;       /* copies between devices that see each other arrive damaged                      */
   bool     race, pools, managed, peer, eager, null, adversary;
   PtxSchedule schedule;

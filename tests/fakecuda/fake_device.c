@@ -130,7 +130,7 @@ static int attribute(const FkDevice *d, int which) {
   case 91:
   case 95:
   case 99: return 1; /* preemption, registered host pointers, cooperative launch, host register */
-  case 97: return l->opt_in << 10;
+  case 97: return (fk.config.shared ? fk.config.shared : l->opt_in) << 10;
   case 106: return l->blocks;
   case 111: return d->sm >= 80 ? 1024 : 0; /* reserved shared memory */
   case 115: return fk.config.pools;

@@ -7,7 +7,7 @@
  *     devices=N  sm=75/90 (one for each device)  mem=64M/8G  driver=12040  pools=0|1  managed=0|1  peer=none|all|wrong
  *     init=CODE (of cuInit)  missing=PATTERN/PATTERN (for cuGetProcAddress)  fork=CODE (of calls in a forked child)
  *     race=1 (work that uses memory of other work, in whatever order, loses the context: fake_race.c)
- *     registers=N (that every kernel was compiled to)  eager=1 (no queues)  null=1 (kernels do nothing)  seed=N  schedule=lockstep|threads|random  adversary=1  log=FILE
+ *     registers=N (that every kernel was compiled to)  shared=N (KiB that a block may have at the most)  eager=1 (no queues)  null=1 (kernels do nothing)  seed=N  schedule=lockstep|threads|random  adversary=1  log=FILE
  *
  * and CALL[:kernel=NAME][:device=N][:size>N][@WHEN]=CODE[!] makes calls fail. CALL is a pattern; WHEN is n for the n-th
  * that matches, n+ for it and all later ones, %n for every n-th; without it all fail. With ! the call itself succeeds,
@@ -90,6 +90,7 @@ static bool preset(FkConfig *c, const char *name, const char *value) {
   if (strcmp(name, "eager") == 0) return c->eager = n != 0, true;
   if (strcmp(name, "null") == 0) return c->null = n != 0, true;
   if (strcmp(name, "race") == 0) return c->race = n != 0, true;
+  if (strcmp(name, "shared") == 0) return c->shared = (int)n, true;
   if (strcmp(name, "adversary") == 0) return c->adversary = n != 0, true;
   if (strcmp(name, "seed") == 0) return c->seed = n, true;
   return false;

@@ -32,6 +32,7 @@ std::string CompileIn(Arena *a, const IrFunc *kernel, const Way &way, std::strin
   r.sites = sites.data();
   r.rank = code.rank;
   r.block = code.block;
+  r.shared = code.shared;
   r.sig.group = kernel->group;
   r.width = 1;
   RtWriter w = {};

@@ -111,6 +111,15 @@ TEST_F(Errors, MoreThreadsThanOneCallHoldsAreCut) {
   HdArray small = New(gpu, {4, 4});
   ASSERT_EQ(Launch("transpose", {4, 4}, {hd_arg_array(&small), hd_arg_array(&small)}), HD_OK) << Why();
   EXPECT_EQ(Calls("cuModuleLoadDataEx") - modules, 2u) << "two variants of the kernel";
+  // In between is what leaves no room for the constants that code of 32 bits takes out of an index.
+  modules = Calls("cuModuleLoadDataEx");
+  const int64_t most = INT32_MAX - (1 << 20);
+  HdArray row;
+  for (int64_t n : {most, most + 1}) {
+    ASSERT_EQ(hd_array_borrow(ctx, gpu, a.type, 1, &n, nullptr, a.data, &row), HD_OK) << Why();
+    ASSERT_EQ(Launch("fill", {1}, {hd_arg_array(&row)}), HD_OK) << Why();
+    EXPECT_EQ(Calls("cuModuleLoadDataEx") - modules, n == most ? 1u : 2u);
+  }
   EXPECT_EQ(hd_stream_wait(stream), HD_OK) << Why();
 }
 

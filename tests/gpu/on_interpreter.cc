@@ -127,6 +127,7 @@ private:
     l.block[1] = l.block[2] = l.grid[2] = 1;
     l.grid[0] = static_cast<uint32_t>((count + l.block[0] - 1) / l.block[0]);
     l.grid[1] = static_cast<uint32_t>(repeat);
+    l.shared_bytes = a.shared;
     l.params = params.data();
     l.param_bytes = params.size();
     l.schedule = schedule_.kind;
