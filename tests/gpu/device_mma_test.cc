@@ -170,4 +170,83 @@ TEST_F(GpuMma, StaysWithinTheErrorOfUnitsInFastCode) {
   }
 }
 
+// Products in loops and conditions that all threads share, of one another, of parameters, and some whose results go nowhere.
+const char kTwisted[] = "fn held<T: float>(i32 x, i32 k) -> T { return T((x * (2 * k + 3) + k) % 7 - 3); }\n"
+                        "fn twisted<T: float>(i32 x, i32 rounds, vec<f32, 4> p) -> f32 {\n"
+                        "  vec<T, 8> a;\n"
+                        "  vec<T, 4> b;\n"
+                        "  static for (k in 0..8) a[k] = held<T>(x, k);\n"
+                        "  static for (k in 0..4) b[k] = held<T>(x + 1, k);\n"
+                        "  var c = p;\n"
+                        "  for (n in 0..rounds) {\n"
+                        "    c = mma(a, b, c);\n"
+                        "    if (n == 1) c = mma(a, vec<T, 4>(b[1], b[0], b[3], b[2]), mma(a, b, p));\n"
+                        "    a[n] = a[n + 2];\n"
+                        "  }\n"
+                        "  let lost = mma(a, b, p);\n"
+                        "  let kept = mma(a, b, vec<f32, 4>(c[3], c[2], lost[1], c[0]));\n"
+                        "  return x > 3 ? kept[0] - 2 * kept[1] : kept[2] + 3 * kept[3];\n"
+                        "}\n"
+                        "@group(64) kernel twist(i32 x[], f32 h[], f32 b[], f64 d[], vec<f32, 4> p) {\n"
+                        "  let t = tid();\n"
+                        "  let v = x[t];\n"
+                        "  h[t] = twisted<f16>(v, len(p), p);\n"
+                        "  b[t] = twisted<bf16>(v, dim() > 64 ? 2 : 3, p.wzyx);\n"
+                        "  let r = mma(held<f64>(v, 1), held<f64>(v, 2), vec<f64, 2>(f64(p.x), 1));\n"
+                        "  let s = mma(r[1], r[0], vec<f64, 2>(r[1], r[0]));\n"
+                        "  d[t] = s[0] - 3 * s[1];\n"
+                        "}\n";
+
+TEST_F(GpuMma, MeansTheSameByUnitsAndByEveryDevice) {
+  const int64_t n = 128;
+  std::vector<std::vector<double>> first;
+  for (const char *config :
+       {"sm=70", "sm=75,adversary=1", "sm=80,adversary=1", "sm=90,adversary=1,seed=9", "cpu", "interp"}) {
+    const bool on_host = !strncmp(config, "cpu", 3) || !strncmp(config, "interp", 6);
+    Open(on_host ? "sm=90" : config);
+    HdModuleOptions o = HD_MODULE_OPTIONS_INIT;
+    HdDevice device = gpu;
+    HdStream *s = stream;
+    o.fast = !on_host;
+    hd_module_free(module);
+    module = nullptr;
+    ASSERT_EQ(hd_module_load_source(ctx, "twist.hd", kTwisted, strlen(kTwisted), &o, &module), HD_OK) << Why();
+    if (on_host) {
+      ASSERT_EQ(hd_device_find(ctx, config, &device), HD_OK);
+      ASSERT_EQ(hd_stream_new(ctx, device, HD_STREAM_SYNC, &s), HD_OK) << Why();
+    }
+    HdArray x = New(cpu, {n}), there[4];
+    for (int i = 0; i < n; i++) Of(x)[i] = i * i % 29 - 9;
+    const HdScalar types[] = {HD_I32, HD_F32, HD_F32, HD_F64};
+    for (int k = 0; k < 4; k++) {
+      ASSERT_EQ(hd_array_zeros(ctx, device, hd_type_scalar(types[k]), 1, &n, &there[k]), HD_OK) << Why();
+      arrays.push_back(there[k]);
+    }
+    ASSERT_EQ(hd_array_copy(s, x, there[0]), HD_OK) << Why();
+    const float p[] = {1, -2, 3, 5};
+    HdArg args[] = {hd_arg_array(&there[0]), hd_arg_array(&there[1]), hd_arg_array(&there[2]), hd_arg_array(&there[3]),
+                    hd_arg_value(hd_type_vec(HD_F32, 4), p)};
+    HdKernel *k;
+    ASSERT_EQ(hd_module_kernel(module, "twist", device, &k), HD_OK) << Why();
+    ASSERT_EQ(hd_launch(k, s, 1, &n, 5, args), HD_OK) << Why();
+    std::vector<std::vector<double>> got;
+    for (int a = 1; a < 4; a++) {
+      HdArray host;
+      ASSERT_EQ(hd_array_zeros(ctx, cpu, there[a].type, 1, &n, &host), HD_OK);
+      ASSERT_EQ(hd_array_copy(s, there[a], host), HD_OK) << Why();
+      ASSERT_EQ(hd_stream_wait(s), HD_OK) << Why();
+      got.emplace_back();
+      for (int i = 0; i < n; i++)
+        got.back().push_back(a == 3 ? static_cast<const double *>(host.data)[i]
+                                    : static_cast<const float *>(host.data)[i]);
+      hd_array_free(ctx, &host);
+    }
+    if (first.empty()) first = got;
+    for (int a = 0; a < 3; a++) EXPECT_EQ(got[a], first[a]) << config << ", array " << a;
+    if (on_host) hd_stream_free(s);
+    Close();
+  }
+  EXPECT_NE(first[0][5], 0);
+}
+
 } // namespace
