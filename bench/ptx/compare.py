@@ -36,8 +36,9 @@ KERNELS = {
     "particles": ("particles", "density", []),
     "cholesky6": ("cholesky", "cholesky", ["-DN=6"]),
     "cholesky12": ("cholesky", "cholesky", ["-DN=12"]),
+    "tile_product": ("tile_product", "tile_product", []),
 }
-RULES = {"default": ([], []), "fast": (["--fast"], ["--use_fast_math"])}
+RULES = {"default": ([], []), "fast": (["--fast"], ["--use_fast_math", "-DFAST"])}
 NOP = 0x918
 
 

@@ -1,5 +1,7 @@
 // bench/ptx/twins.cu -- kernels of bench/workloads as one writes them in CUDA C, for compare.py: 32-bit lengths and
 // strides, one thread an element, the same arithmetic. Pointers are not `restrict`, as arrays of the language may overlap.
+#include <cuda_fp16.h>
+
 #include <cstdint>
 
 struct V3 {
@@ -20,6 +22,81 @@ static __device__ int most(int a, int b) { return a > b ? a : b; }
 #define THREAD(i, n)                                                                                                   \
   int i = blockIdx.x * blockDim.x + threadIdx.x;                                                                       \
   if (i >= n) return
+
+// --- tiles of halves ---
+
+// A tile of M x N: zeros where the array ends; a barrier.
+template <int M, int N, typename T> static __device__ void tile_load(T (&t)[M][N], const T *a, int stride, int rows, int cols, int row, int column) {
+  for (int e = threadIdx.x; e < M * N; e += 128) {
+    int r = row + e / N, c = column + e % N;
+    t[e / N][e % N] = r < rows && c < cols ? a[r * stride + c] : T(0);
+  }
+  __syncthreads();
+}
+static __device__ void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  for (int k = 0; k < 2; k++)
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[2 * k]), "r"(a[2 * k + 1]), "r"(b[k]));
+#endif
+}
+static __device__ uint32_t pair(__half x, __half y) { return uint32_t(__half_as_ushort(x)) | uint32_t(__half_as_ushort(y)) << 16; }
+
+// c += a b of the tiles, a warp 32 x 32 of it, by the matrix units or, by the rules of the default, by chains of fma.
+static __device__ void multiply(float (&c)[64][64], const __half (&a)[64][32], const __half (&b)[32][64]) {
+  int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, q = threadIdx.x % 4, row = warp / 2 * 32, column = warp % 2 * 32;
+#ifdef FAST
+  float sum[2][4][4]; // of tile k, columns 4 n + k of the warp's
+  for (int r = 0; r < 4; r++)
+    for (int i = 0; i < 2; i++) {
+      float4 v = *(const float4 *)&c[row + 8 * r + g][column + 8 * q + 4 * i];
+      sum[r / 2][0][r % 2 * 2 + i] = v.x, sum[r / 2][1][r % 2 * 2 + i] = v.y;
+      sum[r / 2][2][r % 2 * 2 + i] = v.z, sum[r / 2][3][r % 2 * 2 + i] = v.w;
+    }
+  uint4 left[4]; // a thread's 8 columns of rows g, g + 8, ..
+  for (int r = 0; r < 4; r++) left[r] = *(const uint4 *)&a[row + 8 * r + g][8 * q];
+  for (int w = 0; w < 2; w++) {
+    uint2 line[4];
+    for (int i = 0; i < 4; i++) line[i] = *(const uint2 *)&b[8 * q + 4 * w + i][column + 4 * g];
+    for (int k = 0; k < 4; k++) {
+      int way = k % 2 ? 0x7632 : 0x5410;
+      uint32_t right[2];
+      for (int i = 0; i < 2; i++)
+        right[i] = __byte_perm(k < 2 ? line[2 * i].x : line[2 * i].y, k < 2 ? line[2 * i + 1].x : line[2 * i + 1].y, way);
+      for (int r = 0; r < 2; r++) {
+        uint4 low = left[2 * r], high = left[2 * r + 1];
+        uint32_t rows[4] = {w ? low.z : low.x, w ? high.z : high.x, w ? low.w : low.y, w ? high.w : high.y};
+        mma(sum[r][k], rows, right);
+      }
+    }
+  }
+  for (int r = 0; r < 4; r++)
+    for (int i = 0; i < 2; i++) {
+      int at = r % 2 * 2 + i;
+      *(float4 *)&c[row + 8 * r + g][column + 8 * q + 4 * i] = make_float4(sum[r / 2][0][at], sum[r / 2][1][at], sum[r / 2][2][at], sum[r / 2][3][at]);
+    }
+#else
+  for (int block = warp; block < 8; block += 4) {
+    int l = threadIdx.x % 32, y = block * 8;
+    float sum[8][2];
+    for (int r = 0; r < 8; r++)
+      for (int k = 0; k < 2; k++) sum[r][k] = c[y + r][l + 32 * k];
+    for (int at = 0; at < 32; at++) {
+      float right[2] = {__half2float(b[at][l]), __half2float(b[at][l + 32])};
+      for (int r = 0; r < 8; r++)
+        for (int k = 0; k < 2; k++) sum[r][k] = fmaf(__half2float(a[y + r][at]), right[k], sum[r][k]);
+    }
+    for (int r = 0; r < 8; r++)
+      for (int k = 0; k < 2; k++) c[y + r][l + 32 * k] = sum[r][k];
+  }
+#endif
+  __syncthreads();
+}
 
 extern "C" {
 
@@ -241,4 +318,21 @@ __global__ __launch_bounds__(256) void cholesky12(const float *a, const float *b
   THREAD(i, n);
   cholesky<12>(a, b, x, i);
 }
+
+__global__ __launch_bounds__(128) void tile_product(const __half *a, int astride, const __half *b, int bstride, float *c, int cstride, int rows, int cols, int along) {
+  __shared__ __align__(16) __half left[64][32], right[32][64];
+  __shared__ __align__(16) float sum[64][64];
+  int strips = cols / 64, row = blockIdx.x / strips * 64, column = blockIdx.x % strips * 64;
+  tile_load(sum, c, cstride, rows, cols, row, column);
+  for (int k = 0; k < along; k += 32) {
+    tile_load(left, a, astride, rows, along, row, k);
+    tile_load(right, b, bstride, along, cols, k, column);
+    multiply(sum, left, right);
+  }
+  for (int e = threadIdx.x; e < 64 * 64; e += 128) {
+    int r = row + e / 64, k = column + e % 64;
+    if (r < rows && k < cols) c[r * cstride + k] = sum[e / 64][e % 64];
+  }
+}
+
 }
