@@ -22,7 +22,8 @@ typedef struct ApiCuda {
   bool       tried;
   HdError    why; /* there are none */
   CuDriver   driver;
-  int64_t    keep; /* HdContextOptions.gpu_keep */
+  int64_t    keep;  /* HdContextOptions.gpu_keep  */
+  int64_t    print; /* HdContextOptions.gpu_print */
   char       ptxas[256], ptxas_id[320]; /* its file, and what identifies it; "": the driver assembles */
   int32_t    count;
   CudaDevice device[API_NCUDA];

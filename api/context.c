@@ -100,6 +100,7 @@ HdStatus hd_context_new(const HdContextOptions *options, HdContext **out) {
   const HdAllocator *mem = o->allocator ? o->allocator : &hdb_system_allocator;
   if (!out || !mem->resize) return HD_ERR_ARG;
   if (o->threads < 0 || o->threads > RT_MAX_THREADS || o->gpu_keep < -1) return HD_ERR_OPTION;
+  if (o->gpu_print != 0 && (o->gpu_print < CUDA_LEAST_PRINT || o->gpu_print > CUDA_MOST_PRINT)) return HD_ERR_OPTION;
   HdContext *ctx = mem->resize(mem->user, NULL, 0, sizeof *ctx);
   if (!ctx) return HD_ERR_NOMEM;
   memset(ctx, 0, sizeof *ctx);
@@ -109,6 +110,7 @@ HdStatus hd_context_new(const HdContextOptions *options, HdContext **out) {
   ctx->print = o->print;
   ctx->print_user = o->print_user;
   ctx->cuda.keep = o->gpu_keep;
+  ctx->cuda.print = o->gpu_print;
   choose_ptxas(ctx, o->ptxas);
   hdb_arena_init(&ctx->arena, &ctx->mem);
   HdStatus status = start(ctx, o);

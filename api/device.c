@@ -35,6 +35,7 @@ static HdStatus open_gpus(HdContext *ctx) {
     CudaDevice *d = &c->device[c->count];
     HD_TRY(hdcu_device_init(d, &c->driver, c->count, &ctx->mem, &c->why));
     d->cache = &ctx->cache;
+    if (c->print) d->print_room = (size_t)c->print & ~(size_t)7;
     if (c->keep) d->pool.keep = c->keep < 0 ? 0 : (size_t)c->keep;
     if (!d->pool.ordered)
       hdapi_log(ctx, HD_LOG_INFO, "%s has no memory pools; freed arrays are kept in lists", d->name);

@@ -23,14 +23,17 @@ typedef struct HdContextOptions {
                                        kernels instead of the driver; NULL: $HEDDLE_PTXAS, else the driver; "": the driver */
   void      (*print)(void *user, const char *text, size_t size); /* takes what kernels printf; NULL: standard output */
   void       *print_user;
+  int64_t     gpu_print;            /* bytes of a GPU's memory in which each stream keeps what kernels printf until it is waited for; 0:
+                                       1 MiB; at least 4 KiB, at most 1 GiB                                  */
 } HdContextOptions;
-#define HD_CONTEXT_OPTIONS_INIT { NULL, 0, NULL, false, NULL, NULL, 0, NULL, NULL, NULL }
+#define HD_CONTEXT_OPTIONS_INIT { NULL, 0, NULL, false, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 
 /* Make a context. `options` may be NULL and is copied.
  *
  * Ownership  the caller owns *out, until hd_context_free, which must come after the end of all made from it.
  * Threads    a context and what is made from it are used by one thread at a time.
- * Errors     HD_ERR_NOMEM; HD_ERR_OPTION for a negative thread count, or a `gpu_keep` below -1; HD_ERR_SYSTEM if no thread can be had.
+ * Errors     HD_ERR_NOMEM; HD_ERR_OPTION for a negative thread count, a `gpu_keep` below -1, or a `gpu_print` out of its
+ *            range; HD_ERR_SYSTEM if no thread can be had.
  *            There is no context to hold a record then: the status is all.
  */
 HD_API HdStatus hd_context_new(const HdContextOptions *options, HdContext **out);

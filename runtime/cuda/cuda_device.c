@@ -53,6 +53,7 @@ HdStatus hdcu_device_init(CudaDevice *d, const CuDriver *driver, int32_t ordinal
   describe(d);
   d->pool.ordered = has_pools(d);
   d->pool.keep = d->memory / 4;
+  d->print_room = CUDA_PRINT;
   return HD_OK;
 }
 

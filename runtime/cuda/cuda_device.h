@@ -49,6 +49,8 @@ typedef struct CudaOrder {
 
 enum { CUDA_DEVICES = 16, CUDA_STAGED = 32, CUDA_SLOTS = 128, CUDA_RECENT = 4 }; /* slots: records of faults of a stream */
 
+enum { CUDA_LEAST_PRINT = 4 << 10, CUDA_PRINT = 1 << 20, CUDA_MOST_PRINT = 1 << 30 };
+
 struct CudaDevice {
   RtDevice        base;
   const CuDriver *driver;
@@ -69,6 +71,7 @@ struct CudaDevice {
   uint64_t        fetched;   /* of them done; atomic                           */
   bool            asked[CUDA_DEVICES]; /* of each other device, whether it is reached directly */
   bool            unsure;    /* a call failed, a wait perhaps: of what belongs to no stream's order streams may use some */
+  size_t          print_room; /* bytes of each stream for what kernels print between two waits; can be changed until the first */
   HdError         lost;      /* status HD_OK while the device is well          */
   RtCache        *cache;     /* where PTX that the driver refuses is left to be looked at; may be NULL */
 };

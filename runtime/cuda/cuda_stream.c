@@ -10,7 +10,6 @@
 #include "base/format.h"
 #include "runtime/cuda/cuda_device.h"
 
-enum { PRINT_ROOM = 1 << 20 };
 enum { SLOTS = CUDA_SLOTS, RECENT = CUDA_RECENT };
 
 typedef struct CudaStream {
@@ -21,7 +20,7 @@ typedef struct CudaStream {
   const RtCode *slot[SLOTS]; /* whose record it is                               */
   int32_t ndim[SLOTS];
   int64_t dim[SLOTS][HD_MAX_DIMS];
-  CudaBlock *printed; /* an RtGpuPrinted and PRINT_ROOM bytes; NULL until a kernel prints */
+  CudaBlock *printed; /* an RtGpuPrinted and the device's print_room; NULL until a kernel prints */
   bool prints;        /* a kernel that was launched since the last wait                   */
   int32_t used;
   char recent[RECENT][40]; /* kernels launched since the last wait, a ring     */
@@ -126,7 +125,7 @@ static HdStatus take_prints(CudaStream *s, HdError *err) {
   code = cu->cuStreamSynchronize(s->order.handle);
   if (code != CU_SUCCESS) return fail(s, code, "cuStreamSynchronize", err);
   if (head.used == 0) return HD_OK;
-  size_t size = head.used < PRINT_ROOM ? (size_t)head.used : PRINT_ROOM;
+  size_t room = device_of(s)->print_room, size = head.used < room ? (size_t)head.used : room;
   char *records = mem->resize(mem->user, NULL, 0, size);
   if (!records) return hdb_fail(err, HD_ERR_NOMEM, "", "%zu bytes for what kernels printed", size);
   code = cu->cuMemcpyDtoHAsync(records, from + sizeof head, size, s->order.handle);
@@ -142,7 +141,7 @@ static HdStatus take_prints(CudaStream *s, HdError *err) {
 
 static HdStatus make_printed(CudaStream *s, HdError *err) {
   CudaDevice *d = device_of(s);
-  size_t size = sizeof(RtGpuPrinted) + PRINT_ROOM;
+  size_t size = sizeof(RtGpuPrinted) + d->print_room;
   s->prints = true;
   if (s->printed) return HD_OK;
   HD_TRY(hdcu_block_new(d, &s->order, size, err, &s->printed));
@@ -203,7 +202,7 @@ static HdStatus launch(CudaStream *s, const RtLaunch *l, HdError *err) {
     HD_TRY(make_slots(s, 1, err));
     if (c->prints) {
       HD_TRY(make_printed(s, err));
-      printing = (RtGpuPrinting){s->printed->data, PRINT_ROOM, (uint64_t)s->used};
+      printing = (RtGpuPrinting){s->printed->data, device_of(s)->print_room, (uint64_t)s->used};
     }
     fault = use_slot(s, l);
   }

@@ -55,6 +55,7 @@ protected:
     options.no_cache = true;
     options.print = [](void *user, const char *t, size_t n) { static_cast<std::string *>(user)->append(t, n); };
     options.print_user = &text;
+    options.gpu_print = this->options.gpu_print;
     how.width = p.width;
     EXPECT_EQ(hd_context_new(&options, &c), HD_OK);
     EXPECT_EQ(hd_device_find(c, p.device, &device), HD_OK);
@@ -143,6 +144,21 @@ TEST_F(Print, SaysHowMuchOfAGpuIsLost) {
   EXPECT_EQ(std::count(gpu.begin(), gpu.end(), '\n'), room + 1);
   EXPECT_NE(gpu.find("(" + std::to_string(4096 * 20 - room) + " more printf of kernels are lost"), std::string::npos)
       << gpu.substr(gpu.size() - 100);
+}
+
+TEST_F(Print, HasTheRoomThatWasAskedFor) {
+  for (int64_t room : {int64_t{4} << 10, int64_t{3} << 20}) {
+    options.gpu_print = room + 5; // whole numbers of 8 bytes
+    std::string gpu = Printed({"cuda:0", kPlain, 0, 1, HD_STREAM_ASYNC}, "many", {4096}, 0, 20);
+    bool all = room / 32 >= 4096 * 20;
+    EXPECT_EQ(std::count(gpu.begin(), gpu.end(), '\n'), all ? 4096 * 20 : room / 32 + 1) << room;
+    EXPECT_EQ(gpu.find("more printf") == std::string::npos, all);
+  }
+  HdContext *c;
+  for (int64_t wrong : {int64_t{-1}, int64_t{4095}, (int64_t{1} << 30) + 1}) {
+    options.gpu_print = wrong;
+    EXPECT_EQ(hd_context_new(&options, &c), HD_ERR_OPTION) << wrong;
+  }
 }
 
 TEST_F(Print, IsBuiltToo) {
