@@ -14,7 +14,7 @@ typedef struct RtView {
   int32_t  ndim;
   uint32_t elem; /* bytes of an element                                */
   RtDevice *on;  /* whose own memory it is in; NULL: in the host's     */
-  void     *image; /* a level of an image instead of memory, only to copy to: what its device knows it by */
+  void     *image; /* not memory but a level of an image, as its device knows it; only to copy to */
 } RtView;
 
 /* Both views in the host's memory: element by element from one view to another of the same lengths and element size. They may not overlap unless they are

@@ -15,9 +15,9 @@ static const struct {
   IrOp first;
   const char *title;
 } groups[] = {
-    {IR_add, "Arithmetic"},  {IR_and, "Bits"},      {IR_eq, "Comparison"},      {IR_select, "Choice and conversion"},
-    {IR_make, "Composites"}, {IR_length, "Memory"}, {IR_atomic_add, "Atomics"}, {IR_tid, "The launch"},
-    {IR_ltid, "Groups"},     {IR_if, "Control"},    {IR_yield, "Enders"}};
+    {IR_add, "Arithmetic"},  {IR_and, "Bits"},          {IR_eq, "Comparison"}, {IR_select, "Choice and conversion"},
+    {IR_make, "Composites"}, {IR_tex, "Texture units"}, {IR_length, "Memory"}, {IR_atomic_add, "Atomics"},
+    {IR_tid, "The launch"},  {IR_ltid, "Groups"},       {IR_if, "Control"},    {IR_yield, "Enders"}};
 
 static const char *const effects[] = {[FX_PURE] = "",         [FX_LAUNCH] = "launch", [FX_LOCAL] = "local",
                                       [FX_READS] = "reads",   [FX_WRITES] = "writes", [FX_ATOMIC] = "atomic",
