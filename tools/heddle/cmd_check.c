@@ -1,18 +1,25 @@
 /* tools/heddle/cmd_check.c -- heddle check: the diagnostics, and nothing else. */
 #include "tools/heddle/cli.h"
 
-static const CliOption options[] = {CLI_MODULE_OPTIONS, {0}};
+static const CliOption options[] = {
+    {"target", 0, "NAME", "also what code for this GPU may not have, as 'sm_75': too much shared memory, C functions"},
+    CLI_MODULE_OPTIONS,
+    {0}};
 
-/* What only the passes see: where threads of a group part before they meet, how much a group shares. */
+/* What only the passes see: where threads of a group part before they meet, how much a group shares; and what the target
+ * does not take. */
 static bool check_kernels(const Cli *cli, HdContext *ctx, HdModule *module) {
   bool good = true;
+  const char *target = cli_get(cli, "target");
   for (int32_t i = 0; i < hd_module_kernel_count(module); i++) {
     const char *data;
     size_t size;
-    HdStatus status = hd_module_emit(module, hd_module_kernel_name(module, i), HD_EMIT_IR_OPT, NULL, &data, &size);
+    HdStatus status = hd_module_emit(module, hd_module_kernel_name(module, i), target ? HD_EMIT_LLVM : HD_EMIT_IR_OPT,
+                                     target, &data, &size);
     if (status == HD_OK) continue;
     cli_failed(cli, ctx, status);
     good = false;
+    if (status == HD_ERR_TARGET) break; /* it is no other kernel's either */
   }
   return good;
 }
