@@ -245,6 +245,8 @@ IrValue *hdir_tex(IrBuilder *b, uint32_t n, IrValue *const args[], uint32_t chan
   return emit(b, IR_tex, hdir_scalar(types(b), IR_F32), n, x, channel);
 }
 
+IrValue *hdir_gang_count(IrBuilder *b, IrValue *c) { return emit(b, IR_gang_count, i32(b), 1, &c, 0); }
+
 IrValue *hdir_has(IrBuilder *b, IrUnit unit) { return emit(b, IR_has, hdir_scalar(types(b), IR_BOOL), 0, NULL, unit); }
 
 IrValue *hdir_ltid(IrBuilder *b) { return emit(b, IR_ltid, i32(b), 0, NULL, 0); }

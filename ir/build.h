@@ -49,6 +49,7 @@ IrValue *hdir_atomic(IrBuilder *b, IrOp op, IrValue *p, IrValue *x, IrValue *y /
 IrValue *hdir_tid(IrBuilder *b, uint32_t axis);
 IrValue *hdir_dim(IrBuilder *b, uint32_t axis);
 IrValue *hdir_tex(IrBuilder *b, uint32_t n, IrValue *const args[], uint32_t channel); /* object, coordinates, level */
+IrValue *hdir_gang_count(IrBuilder *b, IrValue *c);
 IrValue *hdir_has(IrBuilder *b, IrUnit unit);
 IrValue *hdir_ltid(IrBuilder *b);
 IrValue *hdir_gid(IrBuilder *b);

@@ -290,7 +290,8 @@ static IrFact result_fact(const Walk *w, const IrInst *i) {
   case IR_elem: return elem_fact(w, i);
   case IR_load: return load_fact(w, i);
   case IR_gang_min:
-  case IR_gang_max: return w->gangs || !w->f->fn->group ? uniform() : all_uniform_or(w, i, WHY(operand));
+  case IR_gang_max:
+  case IR_gang_count: return w->gangs || !w->f->fn->group ? uniform() : all_uniform_or(w, i, WHY(operand));
   default: break;
   }
   if (hdir_ops[i->op].effect == FX_ATOMIC) return varying(WHY(atomic), i->res[0]->id);

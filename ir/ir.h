@@ -36,7 +36,7 @@ typedef enum IrEffect {
   FX_END,     /* ends a region                                                                    */
 } IrEffect;
 typedef enum IrImm { IR_IMM_NONE, IR_IMM_AXIS, IR_IMM_FIELD, IR_IMM_TEXT, IR_IMM_UNIT } IrImm;
-typedef enum IrUnit { IR_UNIT_mma, IR_UNIT_tex, IR_UNIT_dmma, IR_NUNITS } IrUnit; /* hardware units; a set of them has bit 1 << unit */
+typedef enum IrUnit { IR_UNIT_mma, IR_UNIT_tex, IR_UNIT_dmma, IR_UNIT_gang, IR_NUNITS } IrUnit; /* hardware units, and gangs; a set of them has bit 1 << unit */
 extern const char *const hdir_unit_names[IR_NUNITS];
 
 typedef enum IrLaw {

@@ -7,4 +7,4 @@ const IrOpRow hdir_ops[IR_NOPS] = {
 #include "ir/ops.def"
 };
 
-const char *const hdir_unit_names[IR_NUNITS] = {"mma", "tex", "dmma"};
+const char *const hdir_unit_names[IR_NUNITS] = {"mma", "tex", "dmma", "gang"};

@@ -18,7 +18,7 @@ typedef struct OptContext {
   Arena   *scratch;      /* may be NULL: the manager brings one                       */
   HdError *err;
   int32_t  unroll_limit; /* instructions a loop may become; 0 takes the default       */
-  uint32_t units;        /* hardware units that a fast kernel finds: a bit 1 << unit for each IrUnit */
+  uint32_t units;        /* hardware units that a fast kernel finds, and gangs: a bit 1 << unit for each IrUnit */
   bool     verify;       /* verify after each pass                                    */
   HdStatus status;       /* a pass that refuses the function sets it, and *err: the run ends with it */
   void   (*after)(void *user, const char *pass, const IrFunc *fn, bool changed, double ms); /* or NULL */

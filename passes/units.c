@@ -1,7 +1,8 @@
 /* passes/units.c -- answers what a kernel asks about hardware units.
  *
- * `has` becomes a constant: true in a fast kernel for a unit of the target (OptContext.units). An `if` whose condition is
- * thereby known becomes the side taken; what a unit that is not there would give is 0. Functions ask for whatever kernel calls them, so they are left as they are.
+ * `has` becomes a constant: true in a fast kernel for a unit of the target (OptContext.units), and for gangs in any kernel. An
+ * `if` whose condition is thereby known becomes the side taken; what a unit that is not there would give is 0. Functions ask for
+ * whatever kernel calls them, so they are left as they are.
  *
  * needs   a kernel without calls (inline), to reach what its functions ask
  * keeps   what the program computes on that target
@@ -31,7 +32,8 @@ static bool visit(OptRebuild *rb, IrInst *i) {
 static const OptHooks hooks = {.visit = visit};
 
 bool hdopt_units(IrFunc *fn, OptContext *cx) {
-  uint32_t units = fn->fast ? cx->units : 0;
+  const uint32_t always = 1u << IR_UNIT_gang;
+  uint32_t units = fn->fast ? cx->units : cx->units & always;
   if (!fn->is_kernel || !asks(fn)) return false;
   OptRebuild rb = {.hooks = &hooks, .self = &units};
   hdopt_rebuild(&rb, fn, cx->scratch);

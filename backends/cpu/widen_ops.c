@@ -202,7 +202,16 @@ static void gang_extreme(CpuWiden *w, const IrInst *i) {
       hdcpu_call(w, hdcpu_ity(w, bits, false), name, hdcpu_ity(w, bits, true), "%s %s", hdcpu_ity(w, bits, true), v));
 }
 
+static void gang_count(CpuWiden *w, const IrInst *i) {
+  const char *bits = hdcpu_bits(w, hdcpu_mask_and(w, hdcpu_on(w), hdcpu_v(w, i->args[0])));
+  hdcpu_set(w, i->res[0], hdcpu_call(w, "i32", "llvm.ctpop.i32", "i32", "i32 %s", bits));
+}
+
 void hdcpu_pure(CpuWiden *w, const IrInst *i) {
+  if (i->op == IR_gang_count) {
+    gang_count(w, i);
+    return;
+  }
   if (i->op == IR_gang_min || i->op == IR_gang_max) {
     gang_extreme(w, i);
     return;

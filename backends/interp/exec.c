@@ -232,7 +232,8 @@ HdStatus hdinterp_exec(InterpThread *t, InterpFrame *f, const IrInst *i) {
   case IR_gdim: exec_group_id(t, f, i); break;
   case IR_shared: exec_shared(t, f, i); break;
   case IR_gang_min:
-  case IR_gang_max: exec_gang(f, i); break;
+  case IR_gang_max:
+  case IR_gang_count: exec_gang(f, i); break;
   case IR_assert:
   case IR_check: exec_report(t, f, i); break;
   case IR_print: exec_print(t, f, i); break;

@@ -211,6 +211,7 @@ const char *hdptx_op(PtxLower *g, IrOp op, const IrType *t, const IrType *res, c
   case IR_shr: return shift(g, op, t, x);
   case IR_gang_min:
   case IR_gang_max: return x[0]; /* of a thread alone */
+  case IR_gang_count: return hdptx_choose(g, x[0], "i32", "1", "0");
   case IR_popcount:
   case IR_clz:
   case IR_ctz: return count_bits(g, op, t, x[0]);

@@ -16,9 +16,10 @@ typedef enum CoreKind {
   CORE_GROUP,   /* of no argument: ids and barrier */
   CORE_SHUFFLE, /* shuffle(x, lane)                */
   CORE_BALLOT,
-  CORE_HAS, /* of no argument: a unit */
-  CORE_TEX, /* texture_unit(object, place, level) */
-  CORE_MMA, /* mma(a, b, c) */
+  CORE_HAS,  /* of no argument: a unit */
+  CORE_GANG, /* gang_count(c) */
+  CORE_TEX,  /* texture_unit(object, place, level) */
+  CORE_MMA,  /* mma(a, b, c) */
 } CoreKind;
 
 typedef enum TypeFact {
@@ -68,6 +69,10 @@ static const CoreRow rows[] = {
     {"barrier", CORE_GROUP, 0, IR_barrier, 0},
     {"shuffle", CORE_SHUFFLE, 2, IR_shuffle, 0},
     {"ballot", CORE_BALLOT, 1, IR_ballot, 0},
+    {"gang_min", CORE_OP, 1, IR_gang_min, INTS},
+    {"gang_max", CORE_OP, 1, IR_gang_max, INTS},
+    {"gang_count", CORE_GANG, 1, IR_gang_count, 0},
+    {"has_gangs", CORE_HAS, 0, IR_UNIT_gang, 0},
     {"has_mma", CORE_HAS, 0, IR_UNIT_mma, 0},
     {"has_tex", CORE_HAS, 0, IR_UNIT_tex, 0},
     {"texture_unit", CORE_TEX, 3, IR_tex, 0},
@@ -264,6 +269,13 @@ static bool core_ballot(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
   return true;
 }
 
+static bool core_gang(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
+  IrValue *c = hdfe_coerce(L, args[0], hdfe_scalar(L, IR_BOOL), e->args[0]->span);
+  hdfe_at(L, e->span);
+  *out = c ? hdfe_ex(hdir_gang_count(L->b, c)) : hdfe_ex_error();
+  return true;
+}
+
 static bool core_mma(FeLower *L, FeExpr *e, FeEx args[], FeEx *out) {
   for (uint32_t i = 0; i < 3; i++)
     if (args[i].kind != FE_X_VALUE) return false;
@@ -306,6 +318,7 @@ bool hdfe_core(FeLower *L, FeExpr *e, uint32_t n, FeEx args[], FeEx *out) {
   if (!r || r->nargs != n) return false;
   switch (r->kind) {
   case CORE_OP: return core_op(L, r, e, args, out);
+  case CORE_GANG: return core_gang(L, e, args, out);
   case CORE_SELECT: return core_select(L, e, args, out);
   case CORE_BITCAST: return core_bitcast(L, e, args, out);
   case CORE_SHUFFLE: return core_shuffle(L, e, args, out);

@@ -1,4 +1,4 @@
-// tests/cpu/widen_gang_test.cc -- gang_min and gang_max: of those lanes that run, whichever the gang is.
+// tests/cpu/widen_gang_test.cc -- gang_min, gang_max and gang_count: of those lanes that run, whichever the gang is.
 #include <algorithm>
 #include <random>
 
@@ -61,6 +61,44 @@ TEST(WidenGang, ExtremesAreThoseOfTheLanesThatRun) {
   Check<uint32_t>("u32");
   Check<int64_t>("i64");
   Check<uint64_t>("u64");
+}
+
+TEST(WidenGang, ThoseThatRunAreCounted) {
+  Kernel k(R"(
+kernel @k(%y: array<i32, 1>, %n: array<i32, 1>) {
+  %i: i32 = tid 0
+  %py: ptr<i32> = index %y, %i
+  %w: i32 = load %py
+  %low: i32 = and %w, 1i32
+  %c: bool = ne %low, 0i32
+  if %c {
+    %high: bool = gt %w, 99i32
+    %a: i32 = gang_count %high
+    %all: i32 = gang_count true
+    %b: i32 = mul %all, 100i32
+    %s: i32 = add %a, %b
+    %p: ptr<i32> = index %n, %i
+    store %p, %s
+    yield
+  }
+  return
+}
+)");
+  std::mt19937 random(7);
+  std::vector<int32_t> y(117);
+  for (int32_t &v : y) v = int32_t(random() & 0xff);
+  for (const Way &w : Ways()) {
+    std::vector<Arg> args = {Array(y), Array(std::vector<int32_t>(y.size()))};
+    k.Run(w, &args, {(int64_t)y.size()});
+    std::vector<int32_t> n = As<int32_t>(args[1]);
+    const size_t gang = size_t(w.width);
+    for (size_t i = 0; i < y.size(); i++) {
+      int32_t want = 0;
+      for (size_t j = i / gang * gang; j < std::min(y.size(), i / gang * gang + gang); j++)
+        if (y[j] & 1) want += 100 + (y[j] > 99);
+      EXPECT_EQ(n[i], y[i] & 1 ? want : 0) << w.name() << " thread " << i;
+    }
+  }
 }
 
 // Whether they lie in one place, near, or far apart.

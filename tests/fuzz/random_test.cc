@@ -69,7 +69,7 @@ TEST(Generator, UsesEveryOp) {
     for (uint32_t f = 0; f < p->c.module->nfuncs; f++)
       for (const IrInst *i = p->c.module->funcs[f]->body->first; i; i = hdir_inst_next(i)) count[i->op]++;
   }
-  for (IrOp op : {IR_threads, IR_gang_min, IR_gang_max}) count[op] = 1; // which nothing but a pass makes
+  for (IrOp op : {IR_threads, IR_gang_min, IR_gang_max, IR_gang_count}) count[op] = 1; // which nothing but a pass makes
   for (int op = 0; op < IR_NOPS; op++) EXPECT_GT(count[op], 0) << hdir_ops[op].name;
 }
 

@@ -110,6 +110,17 @@ protected:
     }
     ExpectEqual(Ask(p, m, kOverlaps, o, hi, 0.4f * scale), Ask(p, m, kOverlapsAll, o, hi, 0.4f * scale));
   }
+
+  // Rays of a picture, of n by n places: threads go through the tree together. Every `odd`th of them goes elsewhere, or is none.
+  void Picture(int n, int odd, std::vector<V> *o, std::vector<V> *d) {
+    std::vector<V> other = Points(n * n);
+    for (int i = 0; i < n * n; i++) {
+      o->push_back({0.1f, 0.2f, 3});
+      d->push_back({float(i % n) / float(n) - 0.5f, float(i / n) / float(n) - 0.5f, -1});
+      if (odd && i % odd == 1) d->back() = other[i];
+      if (odd && i % (3 * odd) == 2) d->back().x = kNan;
+    }
+  }
 };
 
 TEST_F(MeshTest, AnswersAsTryingEveryFaceDoes) {
@@ -193,6 +204,39 @@ TEST_F(MeshTest, AnswersTheSameBitsOnEveryDeviceAndWidth) {
         bits.resize(n + 8);
         memcpy(&bits[n], a.f, sizeof a.f);
       }
+    hd_mesh_free(m);
+    return bits;
+  });
+}
+
+TEST_F(MeshTest, RaysThatAreAlikeMeetWhatEachMeetsAlone) {
+  Place p("cpu");
+  for (const Shape &s : {Cube(), Torus(30, 20), Sphere(20, 30, 0.2f)}) {
+    HdMesh *m = p.Mesh(s);
+    for (int odd : {0, 5, 41}) {
+      std::vector<V> o, d;
+      Picture(40, odd, &o, &d);
+      for (float limit : {kInf, 2.6f}) ExpectEqual(Ask(p, m, kRay, o, d, limit), Ask(p, m, kRayAll, o, d, limit));
+    }
+    std::vector<V> o(1000, V{0.3f, 0.1f, 4}), d; // through corners, neighbours' one after the other
+    for (size_t i = 0; i < o.size(); i++) d.push_back(s.points[i / 3 % s.points.size()] - o[i]);
+    ExpectEqual(Ask(p, m, kRay, o, d), Ask(p, m, kRayAll, o, d));
+    hd_mesh_free(m);
+  }
+}
+
+TEST_F(MeshTest, RaysThatAreAlikeMeetTheSameOnEveryDeviceAndWidth) {
+  Shape s = Torus(12, 9);
+  std::vector<V> o, d;
+  Picture(9, 7, &o, &d);
+  SameEverywhere([&](Place &p) {
+    HdMesh *m = p.Mesh(s);
+    std::vector<int32_t> bits;
+    for (const Answer &a : Ask(p, m, kRay, o, d, 4)) {
+      size_t n = bits.size();
+      bits.resize(n + 8);
+      memcpy(&bits[n], a.f, sizeof a.f);
+    }
     hd_mesh_free(m);
     return bits;
   });

@@ -59,6 +59,7 @@ TEST_F(FactsTest, AMultipleOf32MayBeAdded) {
 TEST_F(FactsTest, ExtremesOfAGangAreTheSameInItsLanes) {
   EXPECT_EQ(Of("%v: i32 = gang_min %t"), "uniform");
   EXPECT_EQ(Of("%v: i32 = gang_max %t"), "uniform");
+  EXPECT_EQ(Of("%c: bool = gt %t, 3i32\n%v: i32 = gang_count %c"), "uniform");
   EXPECT_EQ(Of("%v: i32 = gang_max %t", false), "varying") << "a group has several gangs";
 }
 

@@ -93,6 +93,7 @@ kernel @memory(%a: array<f32, 2>, %ints: array<u64, 1>, %h: %Held, %things: arra
   %t: f32 = table %i, 1.0f32, -2.5f32, 0.0f32
   %gl: i32 = gang_min %i
   %gg: i32 = gang_max %i
+  %gn: i32 = gang_count true
   %data: array<%Inner, 2> = extract %h, 0
   %u: ptr<u64> = index %ints, %i
   %old: u64 = atomic_add %u, 1u64

@@ -76,6 +76,7 @@ const Broken kBroken[] = {
     {"%a: vec<f32, 3>, %i: i32", "%x: vec<f32, 3> = insert_at %a, %i, %i return",
      "@f: insert_at: operand 3 must be f32 as part 0 of vec<f32, 3> is, and is i32;"},
     {"%x: f32", "%y: f32 = gang_min %x return", "@f: gang_min: works on integers, not on f32;"},
+    {"%x: bool", "%y: u32 = gang_count %x return", "@f: gang_count: the result must be i32, and is u32;"},
     {"%x: bool", "%y: bool = gang_max %x return", "@f: gang_max: works on integers, not on bool;"},
     {"%i: i32", "%x: f32 = table %i return", "@f: table: has no constants;"},
     {"%i: f32", "%x: f32 = table %i, 1.0f32 return", "@f: table: operand 1 must be an i32 or i64, and is f32;"},
