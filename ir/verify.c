@@ -403,7 +403,8 @@ static bool check_op(Verifier *v, const IrInst *i) {
   case IR_load: return check_access(v, i, i->res[0]->type, "the result");
   case IR_store: return check_access(v, i, i->args[1]->type, "operand 2");
   case IR_gang_count:
-    return i->res[0]->type->kind == IR_I32 || broken(v, "the result must be i32, and is %s", type_name(v, i->res[0]->type));
+    return i->res[0]->type->kind == IR_I32 ||
+           broken(v, "the result must be i32, and is %s", type_name(v, i->res[0]->type));
   case IR_gang_min:
   case IR_gang_max: return hdir_is_int(t) || broken(v, "works on integers, not on %s", type_name(v, t));
   case IR_assert: return i->text || broken(v, "has no text");
