@@ -23,6 +23,7 @@ typedef struct PtxAddr {
   IrSpace     space;
   const char *base; /* of the space's type of pointer (hdptx_space) */
   int64_t     off;
+  uint32_t    align; /* of base, if it is known to be more than that of a scalar; else 0 */
 } PtxAddr;
 
 typedef struct PtxEdge {

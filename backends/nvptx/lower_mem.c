@@ -6,6 +6,9 @@
  * arrays leave room (nvptx.h). Loads from arrays that nothing in the kernel writes to take the read-only path
  * (ld.global.nc). Two arrays may be the same memory only if their elements have one type (passes/alias.h), so that is
  * known for a type, not for an array.
+ *
+ * An element of 8 or 16 bytes, or of a multiple, is aligned to as much in dense arrays (nvptx.h), so that LLVM makes one load
+ * or store of neighbouring parts.
  */
 #include "backends/nvptx/lower.h"
 
@@ -26,6 +29,19 @@ const char *hdptx_space(const PtxAddr *a) {
 
 static const char *move(PtxLower *g, const PtxAddr *a, const char *bytes) {
   return hdptx_ins(g, "getelementptr i8, %s %s, i64 %s", hdptx_space(a), a->base, bytes);
+}
+
+/* --- alignment --- */
+
+static uint32_t low_bit(int64_t x) { return (uint32_t)(x & -x & 0x1f); }
+static uint32_t smaller(uint32_t a, uint32_t b) { return b && b < a ? b : a; }
+
+uint32_t hdptx_array_align(uint32_t size) { return smaller(PTX_WIDEST, low_bit(size)); }
+
+/* Of an access of `size` bytes, whose own alignment is sure. */
+static uint32_t align_at(const PtxAddr *a, uint32_t size) {
+  uint32_t align = smaller(a->align, low_bit(a->off));
+  return align > size ? align : size;
 }
 
 /* --- indices --- */
@@ -101,6 +117,7 @@ void hdptx_index(PtxLower *g, const IrInst *i) {
     sum = sum ? hdptx_ins(g, "add i%u %s, %s", bits, sum, x) : x;
   }
   PtxAddr a = {.base = hdptx_param(g, "ptr addrspace(1)", 8, at), .off = fixed * size};
+  if (g->options.dense) a.align = hdptx_array_align((uint32_t)size);
   if (sum) {
     const char *bytes = to_i64(g, bits, sum);
     if (size != 1) bytes = hdptx_ins(g, "mul i64 %s, %lld", bytes, (long long)size);
@@ -121,6 +138,7 @@ void hdptx_elem(PtxLower *g, const IrInst *i) {
   const char *x = peel(g, i->args[1], 0, &fixed);
   a.off += fixed * size;
   if (x) {
+    a.align = smaller(a.align, low_bit(size));
     x = to_i64(g, hdir_bits(i->args[1]->type), x);
     a.base = move(g, &a, size == 1 ? x : hdptx_ins(g, "mul i64 %s, %lld", x, (long long)size));
   }
@@ -230,7 +248,7 @@ void hdptx_load(PtxLower *g, const IrInst *i) {
     return;
   }
   bool fixed = a->space == IR_GLOBAL && !g->written[root_type(i->args[0])->id];
-  const char *x = hdptx_ins(g, "load %s, %s %s, align %u%s", hdptx_mem_type(t), hdptx_space(a), p, t->size,
+  const char *x = hdptx_ins(g, "load %s, %s %s, align %u%s", hdptx_mem_type(t), hdptx_space(a), p, align_at(a, t->size),
                             fixed ? ", !invariant.load !2" : "");
   hdptx_set(g, i->res[0], t->kind == IR_BOOL ? hdptx_ins(g, "icmp ne i8 %s, 0", x) : x);
 }
@@ -240,5 +258,5 @@ void hdptx_store(PtxLower *g, const IrInst *i) {
   const PtxAddr *a;
   const char *p = hdptx_point(g, i, &a), *x = hdptx_get(g, i->args[1]);
   if (t->kind == IR_BOOL) x = hdptx_ins(g, "zext i1 %s to i8", x);
-  hdptx_line(g, "store %s %s, %s %s, align %u", hdptx_mem_type(t), x, hdptx_space(a), p, t->size);
+  hdptx_line(g, "store %s %s, %s %s, align %u", hdptx_mem_type(t), x, hdptx_space(a), p, align_at(a, t->size));
 }

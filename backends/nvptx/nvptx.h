@@ -65,6 +65,10 @@ enum { PTX_SMALL_MARGIN = 1 << 20, PTX_SMALL = INT32_MAX - PTX_SMALL_MARGIN };
 
 enum { PTX_STATIC_SHARED = 48 << 10 }; /* bytes of shared memory that a block has without its launch asking for them */
 
+enum { PTX_WIDEST = 16 }; /* bytes of one load or store */
+/* Alignment of arrays whose elements have `size` bytes: the power of two in it, up to PTX_WIDEST. */
+uint32_t hdptx_array_align(uint32_t size);
+
 typedef struct PtxTarget {
   int32_t     sm;          /* 90 for sm_90                                    */
   int32_t     ptx_version; /* 78 for 7.8: the oldest that knows the target    */
@@ -74,7 +78,7 @@ typedef struct PtxTarget {
 } PtxTarget;
 
 typedef struct PtxOptions {
-  bool    dense;     /* every array parameter is row-major without gaps (stride of the last axis 1)              */
+  bool    dense;     /* every array parameter is row-major without gaps (stride of the last axis 1), and aligned as hdptx_array_align */
   bool    small;     /* no array spans more than PTX_SMALL elements: offsets are computed in 32 bits              */
   bool    fast;      /* approximate f32 division and square root, f32 denormals become zero; pass approx has the functions */
   int32_t opt_level; /* 0 no LLVM passes and quick selection, 2 the default                                      */

@@ -54,6 +54,30 @@ TEST_F(Gpu, LeavesWhatIsBesideAViewAlone) {
   EXPECT_EQ(Fetch(a), (std::vector<int32_t>{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0}));
 }
 
+// Four numbers at once where they lie on 16 bytes, else one by one: the device refuses what is not aligned.
+TEST_F(Gpu, TakesElementsWhereverTheyLie) {
+  Open("sm=75");
+  HdArray numbers = Numbers({42}), from = New(gpu, {42}), to = New(gpu, {42});
+  for (int i = 0; i < 42; i++) {
+    float x = static_cast<float>(i);
+    memcpy(Of(numbers) + i, &x, sizeof x);
+  }
+  ASSERT_EQ(hd_array_copy(stream, numbers, from), HD_OK);
+  for (int skip : {0, 1, 2}) {
+    HdArray a, b;
+    const int64_t n = 10;
+    ASSERT_EQ(hd_array_borrow(ctx, gpu, hd_type_vec(HD_F32, 4), 1, &n, nullptr, Of(from) + skip, &a), HD_OK) << Why();
+    ASSERT_EQ(hd_array_borrow(ctx, gpu, hd_type_vec(HD_F32, 4), 1, &n, nullptr, Of(to) + 2 - skip, &b), HD_OK) << Why();
+    ASSERT_EQ(Launch("twice", {n}, {hd_arg_array(&a), hd_arg_array(&b)}), HD_OK) << Why();
+    std::vector<int32_t> got = Fetch(to);
+    for (int i = 0; i < 40; i++) {
+      float x;
+      memcpy(&x, &got[static_cast<size_t>(i + 2 - skip)], sizeof x);
+      ASSERT_EQ(x, static_cast<float>(2 * (i + skip))) << "number " << i << " behind " << skip;
+    }
+  }
+}
+
 TEST_F(Gpu, RunsKernelsOfOneAndTwoAxes) {
   Open("sm=75,schedule=random");
   HdArray x = New(gpu, {1000}), a = New(gpu, {33, 20}), b = New(gpu, {20, 33}), n = Numbers({33, 20}),

@@ -18,7 +18,8 @@ constexpr char kDriver[] = "tests/fakecuda/libfakecuda.so";
 const char kKernels[] = "kernel add(i32 x[], i32 a) { x[tid()] += a; }\n"
                         "kernel transpose(i32 a[,], i32 b[,]) { b[tid(1), tid(0)] = a[tid(0), tid(1)]; }\n"
                         "kernel positive(i32 x[]) { assert(x[tid()] > 0, \"not positive\"); }\n"
-                        "kernel fill(i32 x[]) { x[3] = dim(); }\n";
+                        "kernel fill(i32 x[]) { x[3] = dim(); }\n"
+                        "kernel twice(vec4 a[], vec4 b[]) { b[tid()] = a[tid()] * 2.0; }\n";
 
 // An allocator that counts what is out, and refuses the n-th request.
 struct FailingMemory {

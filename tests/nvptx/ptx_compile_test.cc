@@ -237,6 +237,35 @@ TEST(Fast, TakesApproximateDivisionAndRoots) {
   EXPECT_NE(Ptx(AllOps(12, &outputs), o).find("div.rn.f64"), std::string::npos);
 }
 
+TEST(Loads, TakeWhatLiesTogetherAtOnceWhereItIsAligned) {
+  auto copy = [](const std::string &type, int parts, bool dense) {
+    std::string text = "kernel @k(%x: array<" + type + ", 1>, %y: array<" + type +
+                       ", 1>) {\n %i: i32 = tid 0\n"
+                       " %p: ptr<" +
+                       type + "> = index %x, %i\n %q: ptr<" + type + "> = index %y, %i\n";
+    for (int k = 0; k < parts; k++) {
+      std::string n = std::to_string(k);
+      text += " %p" + n + ": ptr<f32> = member %p, " + n + "\n %v" + n + ": f32 = load %p" + n + "\n";
+    }
+    for (int k = 0; k < parts; k++) {
+      std::string n = std::to_string(k);
+      text += " %q" + n + ": ptr<f32> = member %q, " + n + "\n store %q" + n + ", %v" + n + "\n";
+    }
+    Options o;
+    o.ptx.dense = o.ptx.small = dense;
+    return Ptx(text + " return\n}\n", o);
+  };
+  for (const char *what : {"ld.global.v4.", "st.global.v4."}) {
+    EXPECT_NE(copy("vec<f32, 4>", 4, true).find(what), std::string::npos) << what;
+    EXPECT_NE(copy("mat<f32, 2, 4>", 8, true).find(what), std::string::npos) << what;
+    EXPECT_EQ(copy("vec<f32, 4>", 4, false).find(what), std::string::npos) << what;
+    EXPECT_EQ(copy("vec<f32, 6>", 6, true).find(what), std::string::npos) << what;
+  }
+  EXPECT_NE(copy("vec<f32, 2>", 2, true).find("ld.global.v2."), std::string::npos);
+  EXPECT_NE(copy("vec<f32, 6>", 6, true).find("st.global.v2."), std::string::npos);
+  EXPECT_EQ(copy("vec<f32, 3>", 3, true).find("global.v"), std::string::npos) << "12 bytes lie on 4";
+}
+
 TEST(Loads, TakeTheReadOnlyPathWhereNothingOfTheTypeIsWritten) {
   EXPECT_EQ(Ptx(kCopy).find("ld.global.nc"), std::string::npos) << "both arrays may be one";
   std::string other = kCopy;
