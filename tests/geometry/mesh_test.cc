@@ -81,6 +81,14 @@ void ExpectEqual(const std::vector<Answer> &a, const std::vector<Answer> &b) {
     for (int k = 0; k < 8; k++) ASSERT_EQ(a[i].f[k], b[i].f[k]) << "query " << i << ", number " << k;
 }
 
+void AppendBits(const std::vector<Answer> &answers, std::vector<int32_t> *bits) {
+  for (const Answer &a : answers) {
+    size_t n = bits->size();
+    bits->resize(n + 8);
+    memcpy(&(*bits)[n], a.f, sizeof a.f);
+  }
+}
+
 // A triangle soup: random, with some of any kind of trouble among it.
 Shape Soup(Geometry *, std::mt19937 &gen, int n) {
   std::uniform_real_distribution<float> u(-1, 1);
@@ -198,12 +206,7 @@ TEST_F(MeshTest, AnswersTheSameBitsOnEveryDeviceAndWidth) {
   SameEverywhere([&](Place &p) {
     HdMesh *m = p.Mesh(s);
     std::vector<int32_t> bits;
-    for (const char *text : {kRay, kNearest, kSigns, kOverlaps})
-      for (const Answer &a : Ask(p, m, text, o, d, 2)) {
-        size_t n = bits.size();
-        bits.resize(n + 8);
-        memcpy(&bits[n], a.f, sizeof a.f);
-      }
+    for (const char *text : {kRay, kNearest, kSigns, kOverlaps}) AppendBits(Ask(p, m, text, o, d, 2), &bits);
     hd_mesh_free(m);
     return bits;
   });
@@ -232,11 +235,7 @@ TEST_F(MeshTest, RaysThatAreAlikeMeetTheSameOnEveryDeviceAndWidth) {
   SameEverywhere([&](Place &p) {
     HdMesh *m = p.Mesh(s);
     std::vector<int32_t> bits;
-    for (const Answer &a : Ask(p, m, kRay, o, d, 4)) {
-      size_t n = bits.size();
-      bits.resize(n + 8);
-      memcpy(&bits[n], a.f, sizeof a.f);
-    }
+    AppendBits(Ask(p, m, kRay, o, d, 4), &bits);
     hd_mesh_free(m);
     return bits;
   });

@@ -28,13 +28,7 @@ protected:
     hd_module_free(module);
     ASSERT_EQ(hd_module_load_source(ctx, "fast.hd", kFast, strlen(kFast), nullptr, &module), HD_OK) << Why();
   }
-  HdArray Floats(HdDevice d, std::vector<int64_t> n) {
-    HdArray a;
-    EXPECT_EQ(hd_array_zeros(ctx, d, hd_type_scalar(HD_F32), static_cast<int32_t>(n.size()), n.data(), &a), HD_OK)
-        << Why();
-    arrays.push_back(a);
-    return a;
-  }
+  HdArray Floats(HdDevice d, std::vector<int64_t> n) { return New(d, n, HD_F32); }
   HdArray Upload(const std::vector<float> &x) {
     HdArray host = Floats(cpu, {static_cast<int64_t>(x.size())}), there = Floats(gpu, {static_cast<int64_t>(x.size())});
     memcpy(host.data, x.data(), x.size() * sizeof(float));

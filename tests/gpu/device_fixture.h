@@ -85,9 +85,9 @@ protected:
     char line[1400];
     return hd_error_format(hd_context_error(ctx), line, sizeof line);
   }
-  HdArray New(HdDevice d, std::vector<int64_t> n) {
+  HdArray New(HdDevice d, std::vector<int64_t> n, HdScalar of = HD_I32) {
     HdArray a;
-    EXPECT_EQ(hd_array_zeros(ctx, d, hd_type_scalar(HD_I32), static_cast<int32_t>(n.size()), n.data(), &a), HD_OK)
+    EXPECT_EQ(hd_array_zeros(ctx, d, hd_type_scalar(of), static_cast<int32_t>(n.size()), n.data(), &a), HD_OK)
         << Why();
     arrays.push_back(a);
     return a;
