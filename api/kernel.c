@@ -221,7 +221,7 @@ static HdStatus kernel_ir(CodeJob *j, IrFunc **out) {
 }
 
 static HdStatus optimise(HdError *err, IrModule *m, const char *kernel, const PtxTarget *gpu) {
-  OptContext cx = {.err = err, .units = gpu ? hdptx_units(gpu) : 1u << IR_UNIT_gang};
+  OptContext cx = {.err = err, .units = gpu ? hdptx_units(gpu) : CPU_UNITS};
   HD_TRY(hdopt_run(m, gpu ? "gpu" : "cpu", &cx));
   if (hdir_verify(m, err) == HD_OK) return HD_OK;
   return hdb_fail(err, HD_ERR_COMPILE, kernel, "the passes left invalid IR: %s", err->detail);

@@ -110,8 +110,9 @@ static HdStatus put_array(const HdKernel *k, int32_t i, const RtParam *p, const 
     if (a->length[d] < 0) return bad_arg(ctx, HD_ERR_SHAPE, i, p, arg);
   if (!a->data && !empty) return bad_arg(ctx, HD_ERR_ARG, i, p, arg);
   /* The dense variant of a GPU's code computes in 32 bits, and loads and stores parts of an element at once. */
-  bool wide = step > PTX_SMALL || (uintptr_t)a->data % hdptx_array_align(p->type.size) != 0;
-  if ((gaps || (k->device.kind == HD_DEVICE_CUDA && wide)) && !empty) *dense = false;
+  if (!gaps && k->device.kind == HD_DEVICE_CUDA)
+    gaps = step > PTX_SMALL || (uintptr_t)a->data % hdptx_array_align(p->type.size) != 0;
+  if (gaps && !empty) *dense = false;
   memcpy(at, &a->data, 8);
   memcpy(at + 8, a->length, (size_t)a->ndim * 8);
   memcpy(at + 8 + (size_t)a->ndim * 8, a->stride, (size_t)a->ndim * 8);

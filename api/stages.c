@@ -64,7 +64,7 @@ static HdStatus gpu_target(EmitJob *j, PtxTarget *out) {
 }
 
 static HdStatus optimise(EmitJob *j, IrModule *m) {
-  OptContext cx = {.err = &j->m->ctx->err, .units = 1u << IR_UNIT_gang};
+  OptContext cx = {.err = &j->m->ctx->err, .units = CPU_UNITS};
   PtxTarget gpu;
   if (for_gpu(j)) {
     HD_TRY(gpu_target(j, &gpu));

@@ -208,6 +208,13 @@ IrInst *hdir_inst_next(const IrInst *i) {
   }
 }
 
+const IrInst *hdir_head_test(const IrInst *loop) {
+  const IrInst *i = loop->sub[0]->first;
+  while (hdir_ops[i->op].effect == FX_PURE || hdir_ops[i->op].effect == FX_LAUNCH) i = i->next;
+  if (i->op != IR_if) return NULL;
+  return (i->sub[0]->last->op == IR_break) != (i->sub[1]->last->op == IR_break) ? i : NULL;
+}
+
 bool hdir_region_contains(const IrRegion *outer, const IrRegion *inner) {
   while (inner && inner != outer) inner = inner->parent ? inner->parent->region : NULL;
   return inner == outer && outer;

@@ -179,6 +179,8 @@ static inline bool hdir_calls_c(const IrInst *i) { return i->op == IR_call && i-
 /* A call that may be dropped, or made once for all with the same operands, but not where the program does not make it. */
 static inline bool hdir_calls_pure(const IrInst *i) { return hdir_calls_c(i) && i->callee->is_pure; }
 IrInst *hdir_inst_next(const IrInst *i); /* pre-order over the whole function: into regions, then on; NULL at the end */
+/* The `if` at a loop's head of which one side ends by leaving the loop, behind what is pure or of the launch; or NULL. */
+const IrInst *hdir_head_test(const IrInst *loop);
 bool    hdir_region_contains(const IrRegion *outer, const IrRegion *inner); /* equal counts as inside          */
 /* Replace every use: map[v->id] gives the new value, NULL keeps the old; chains are followed. */
 void     hdir_replace_uses(IrFunc *fn, IrValue **map);

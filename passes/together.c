@@ -55,7 +55,7 @@ static bool adds_one(const IrInst *again, const IrValue *counter) {
 
 /* The head's test: its break, and in *stay the comparison under which the loop goes on, as one with `<` or `>`. */
 static const IrInst *find_break(const IrInst *test, IrOp *stay) {
-  const IrInst *cmp = test->op == IR_if && !test->nres ? test->args[0]->def : NULL;
+  const IrInst *cmp = test && !test->nres ? test->args[0]->def : NULL;
   if (!cmp) return NULL;
   const bool leaves = test->sub[0]->first->op == IR_break; /* when the comparison holds */
   const IrInst *out = test->sub[leaves ? 0 : 1]->first, *in = test->sub[leaves ? 1 : 0]->first;
@@ -67,9 +67,8 @@ static const IrInst *find_break(const IrInst *test, IrOp *stay) {
 /* for (counter in lo..hi), by its shape: other ways out and on may be further down. */
 static bool find_range(const Together *t, const IrInst *loop, Range *r) {
   const IrRegion *body = loop->sub[0];
-  const IrInst *test = body->first;
+  const IrInst *test = hdir_head_test(loop);
   IrOp stay;
-  while (hdir_ops[test->op].effect == FX_PURE) test = test->next;
   const IrInst *out = find_break(test, &stay);
   if (!out || body->last->op != IR_continue) return false;
   IrValue **sides = test->args[0]->def->args, *hi = sides[stay == IR_lt];

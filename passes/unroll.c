@@ -45,14 +45,6 @@ static bool known(OptRebuild *rb, const IrInst *loop, const IrValue *v, uint64_t
   return true;
 }
 
-/* The head's `if` with a break of its own on one side. */
-static const IrInst *find_test(const IrInst *loop) {
-  const IrInst *i = loop->sub[0]->first;
-  while (hdir_ops[i->op].effect == FX_PURE || hdir_ops[i->op].effect == FX_LAUNCH) i = i->next;
-  if (i->op != IR_if) return NULL;
-  return (i->sub[0]->last->op == IR_break) != (i->sub[1]->last->op == IR_break) ? i : NULL;
-}
-
 /* What each continue adds to carried value k. */
 static bool find_step(OptRebuild *rb, const Unroller *un, const IrInst *loop, uint32_t k, uint64_t *step) {
   const IrValue *p = loop->sub[0]->params[k];
@@ -71,7 +63,7 @@ static bool find_step(OptRebuild *rb, const Unroller *un, const IrInst *loop, ui
 }
 
 static bool count_rounds(OptRebuild *rb, const Unroller *un, const IrInst *loop, Count *count) {
-  const IrInst *test = count->test = find_test(loop);
+  const IrInst *test = count->test = hdir_head_test(loop);
   const IrInst *cmp = test ? test->args[0]->def : NULL;
   bool negate = false;
   while (cmp && cmp->op == IR_not) {

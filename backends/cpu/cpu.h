@@ -23,6 +23,8 @@ typedef struct CpuOptions {
   int32_t opt_level; /* 0 no LLVM passes and quick selection, 2 the default                                      */
 } CpuOptions;
 
+enum { CPU_UNITS = 1u << IR_UNIT_gang }; /* what its kernels find: a bit 1 << unit for each IrUnit */
+
 /* "host", "x86-64-v2" (SSE4), "x86-64-v3" (AVX2), "x86-64-v4" (AVX-512), "aarch64". HD_ERR_TARGET names them all.
  * Needs no LLVM: the host is read from cpuid. */
 HdStatus hdcpu_target(const char *name, Arena *a, HdError *err, CpuTarget *out);

@@ -208,25 +208,16 @@ static void gang_count(CpuWiden *w, const IrInst *i) {
 }
 
 void hdcpu_pure(CpuWiden *w, const IrInst *i) {
-  if (i->op == IR_gang_count) {
-    gang_count(w, i);
-    return;
-  }
-  if (i->op == IR_gang_min || i->op == IR_gang_max) {
-    gang_extreme(w, i);
-    return;
-  }
-  if (i->op == IR_select) {
-    select_inst(w, i);
-    return;
-  }
-  if (i->op == IR_tex) { /* there are no units */
+  switch (i->op) {
+  case IR_gang_count: gang_count(w, i); return;
+  case IR_gang_min:
+  case IR_gang_max: gang_extreme(w, i); return;
+  case IR_select: select_inst(w, i); return;
+  case IR_table: hdcpu_table(w, i); return;
+  case IR_tex: /* there are no units */
     hdcpu_set(w, i->res[0], hdcpu_zero(w, i->res[0]->type, hdcpu_is_vec(w, i->res[0])));
     return;
-  }
-  if (i->op == IR_table) {
-    hdcpu_table(w, i);
-    return;
+  default: break;
   }
   const char *x[3] = {NULL, NULL, NULL}, *r = NULL;
   bool vec = i->nres == 1 && hdcpu_is_vec(w, i->res[0]);

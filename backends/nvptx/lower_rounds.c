@@ -35,12 +35,10 @@ static uint32_t round_size(const IrRegion *body, const IrInst *test) {
   return n;
 }
 
-/* The `if` at the head of which one side leaves the loop. */
-static const IrInst *head_test(const IrRegion *body) {
-  const IrInst *i = body->first;
-  while (hdir_ops[i->op].effect == FX_PURE || hdir_ops[i->op].effect == FX_LAUNCH) i = i->next;
-  if (i->op != IR_if || i->sub[0]->first->op == i->sub[1]->first->op) return NULL;
-  for (int s = 0; s < 2; s++)
+/* Its head's test, if that does nothing but leave the loop or go on. */
+static const IrInst *plain_test(const IrInst *loop) {
+  const IrInst *i = hdir_head_test(loop);
+  for (int s = 0; i && s < 2; s++)
     if (i->sub[s]->first->op != IR_yield && i->sub[s]->first->op != IR_break) return NULL;
   return i;
 }
@@ -57,7 +55,7 @@ static bool counts(const IrInst *loop, const IrInst *test) {
 
 const char *hdptx_rounds(PtxLower *g, const IrInst *loop) {
   const IrRegion *body = loop->sub[0];
-  const IrInst *test = body->last->op == IR_continue ? head_test(body) : NULL;
+  const IrInst *test = body->last->op == IR_continue ? plain_test(loop) : NULL;
   uint32_t n = test && counts(loop, test) ? round_size(body, test) : 0;
   if (!n || n > TWO_UP_TO) return "";
   uint32_t id = PTX_MD_FREE + g->next_md++;
